@@ -1,4 +1,4 @@
-"""A search at one infoset, stage by stage: consider → generate → problem → solve → certify.
+"""A search at one infoset, stage by stage: consider → generate → solve → certify.
 
 `refine_from` runs the stages of a `HistorySource`. `TreeSource` is that of a tree which lists histories: of a
 whole game, or, in a game that cannot be listed, of what was drawn (`gs2.search.histories.sampled_source`).
@@ -209,8 +209,8 @@ def note_lateness(stopped: str, iteration: int, config: SearchConfig, log: Log) 
 class HistorySource(Protocol):
     """The histories that one decision may be in, and what becomes of those that are kept.
 
-    Its methods are called in this order, once for a search; `generate`, `problem` and `solve` may raise
-    LeftAlone. Slots are those of the strategy refined, in whatever form it has. log: of the search.
+    Its methods are called in this order, once for a search; `generate` and `solve` may raise LeftAlone. Slots
+    are those of the strategy refined, in whatever form it has. log: of the search.
     """
 
     log: Log
@@ -223,12 +223,8 @@ class HistorySource(Protocol):
         """Return the histories that enter the subgame."""
         ...
 
-    def problem(self, considered: Considered, kept: Kept) -> tuple[Kept, Any]:
-        """Return the histories in the order of the subgame's roots, and the problem that they make."""
-        ...
-
-    def solve(self, problem: Any) -> Proposal:
-        """Return what the solution of a problem proposes to the searching player."""
+    def solve(self, considered: Considered, kept: Kept) -> Proposal:
+        """Return what the solution of the histories kept proposes to the searching player."""
         ...
 
     def certify(self, considered: Considered, proposal: Proposal) -> Certified | None:
@@ -289,8 +285,7 @@ def refine_from(source: HistorySource, rng: np.random.Generator) -> Refinement:
     considered, kept = source.consider(), NOTHING
     try:
         kept = source.generate(considered, rng)
-        kept, problem = source.problem(considered, kept)
-        proposal = source.solve(problem)
+        proposal = source.solve(considered, kept)
     except LeftAlone as left:
         why = str(left)
         log.notes.append(f"{why}: " * bool(why) + "the strategy is left as it was")
@@ -359,9 +354,9 @@ class TreeSource:
     configuration is not the one given, nor its strategy the one that is refined, which is `strategy`.
     reduced: whether a closure is too large for the time. deadline: until when the subgame must be solved, so
     that a certificate is made in time.
-    The fields of the `Problem` are there once histories are kept. summary: those of them that start with one
-    reply each. solved: [g] float64, what each opponent infoset is worth against
-    the last policy reviewed; nan where the subgame does not have it.
+    The fields of the `Problem` are there once histories are kept. kept: these, in the order of the subgame's
+    roots. summary: those of them that start with one reply each. solved: [g] float64, what each opponent
+    infoset is worth against the last policy reviewed; nan where the subgame does not have it.
     """
 
     def __init__(self, search: Search, infoset: int) -> None:
@@ -439,22 +434,39 @@ class TreeSource:
         log.lap("generation")
         return kept
 
-    def problem(self, considered: Considered, kept: Kept) -> tuple[Kept, TreeSource]:
-        """Return the histories in the order of the subgame's roots, and the problem that they make.
+    def solve(self, considered: Considered, kept: Kept) -> Proposal:
+        """Return what the subgame's solution proposes to the searching player.
 
-        Raises LeftAlone if none of them is the infoset's own, or the time is up.
+        Raises LeftAlone if no history kept is the infoset's own, or the time is up.
         """
         if not np.any(considered.own_infoset[kept.rows[~kept.frozen]] == self.infoset):
             raise LeftAlone("no history of the infoset itself was generated")
         if self.deadline is not None and time.perf_counter() >= self.deadline:
             self.log.timed_out = True
             raise LeftAlone("the time was up before a subgame could be built, solved and certified")
-        kept, self.entry = self._entry(considered, kept)
-        self.considered, self.kept = considered, kept
-        self.solved = np.full(len(considered.alternative), np.nan)
-        if kept.summary.any():
-            self.summary = Summary(self.search, considered, np.sort(kept.rows[kept.summary]))
-        return kept, self
+        self.considered = considered
+        self.kept, self.entry = self._entry(considered, kept)
+        if self.kept.summary.any():
+            self.summary = Summary(self.search, considered, np.sort(self.kept.rows[self.kept.summary]))
+        solution = solve_subgame(self, self.log)
+        subgame, tree = solution.subgame, solution.gadget.tree
+        if solution.missed > solution.tolerance and self.summary is not None:
+            self.log.notes.append(
+                f"the opponent has better replies than the {self.summary.count} plans it was given where "
+                f"its histories stayed in summary, by up to {solution.missed:.3g}"
+            )
+        mine = subgame.slots_of(considered.player)
+        return Proposal(
+            slots=subgame.slot_origin[mine],
+            probs=solution.policy[mine],
+            solved=self.solved,
+            nodes=tree.n_nodes,
+            decisions=int(np.count_nonzero(tree.player >= 0)),
+            infosets=tree.n_infosets,
+            iterations=solution.iterations,
+            gap=solution.gap,
+            complete=solution.missed <= solution.tolerance and not self.reduced,
+        )
 
     @property
     def partial(self) -> bool:
@@ -505,28 +517,6 @@ class TreeSource:
             return 0.0
         mine = subgame.slots_of(considered.player)
         return self.summary.complete(subgame.slot_origin[mine], policy[mine], self.solved, tolerance)
-
-    def solve(self, problem: TreeSource) -> Proposal:
-        """Return what the subgame's solution proposes to the searching player."""
-        solution = solve_subgame(self, self.log)
-        subgame, tree = solution.subgame, solution.gadget.tree
-        if solution.missed > solution.tolerance and self.summary is not None:
-            self.log.notes.append(
-                f"the opponent has better replies than the {self.summary.count} plans it was given where "
-                f"its histories stayed in summary, by up to {solution.missed:.3g}"
-            )
-        mine = subgame.slots_of(self.considered.player)
-        return Proposal(
-            slots=subgame.slot_origin[mine],
-            probs=solution.policy[mine],
-            solved=self.solved,
-            nodes=tree.n_nodes,
-            decisions=int(np.count_nonzero(tree.player >= 0)),
-            infosets=tree.n_infosets,
-            iterations=solution.iterations,
-            gap=solution.gap,
-            complete=solution.missed <= solution.tolerance and not self.reduced,
-        )
 
     def certify(self, considered: Considered, proposal: Proposal) -> Certified | None:
         """Return what of a proposal is kept; None where a depth limit comes before the infoset itself."""

@@ -456,24 +456,21 @@ class PublicSource:
         self.log.lap("generation")
         return kept
 
-    def problem(self, considered: Considered, kept: Kept) -> tuple[Kept, PublicProblem]:
-        """Return the pairs kept, and the problem that they make."""
+    def solve(self, considered: Considered, kept: Kept) -> Proposal:
+        """Return what the subgame's solution proposes, after a first iteration as far as the time allows."""
         problem = self._problem(self._pairs(considered, kept.rows))
         free = np.zeros(len(self.reach), bool)
         free[considered.own_infoset[kept.rows[~kept.frozen]]] = True
         alternative = np.nan_to_num(considered.alternative)
         tree = problem.masked_tree(self._dealt)
-        return kept, replace(problem, tree=tree, alternative=alternative, free=free)
-
-    def solve(self, problem: PublicProblem) -> Proposal:
-        """Return what the subgame's solution proposes, after a first iteration as far as the time allows."""
+        problem = replace(problem, tree=tree, alternative=alternative, free=free)
         stage, threads = self.config.solve, self.threads or usable_cores()
         found = solve_problem(problem, variant_of(stage), stage.iterations, threads, self.deadline)
         stopped = "deadline" if found.iterations < stage.iterations else ""
         note_lateness(stopped, found.iterations, self.config, self.log)
         self.log.lap("solve")
         scope, states = self.config.safety.scope, len(self.below)
-        there = problem.free & ((scope == "block") | (np.arange(len(self.reach)) == self.place.private))
+        there = free & ((scope == "block") | (np.arange(len(self.reach)) == self.place.private))
         rows = np.arange(len(self.old))
         if scope == "infoset":
             rows = self.here()[0] // self.old.shape[1]

@@ -261,7 +261,7 @@ def choose_histories(
 
 @dataclass(frozen=True, eq=False)
 class Kept:
-    """The histories of a subgame; n of the considered ones, in the order of its roots.
+    """The histories of a subgame; n of the considered ones.
 
     rows: [n] int64, rows of `Considered`. frozen: [n] bool, the searching player follows its old strategy
     below. summary: [n] bool, the opponent follows its best response below.

@@ -63,14 +63,11 @@ class Everything:
         rows = np.zeros(1, np.int64)
         return Kept(rows, rows > 0, rows > 0, rows)
 
-    def problem(self, considered: Considered, kept: Kept) -> tuple[Kept, WholeGame]:
-        self.calls.append("problem")
-        if self.refuse == "problem":
-            raise LeftAlone("no time")
-        return kept, WholeGame(self, self.game.root())
-
-    def solve(self, problem: WholeGame) -> Proposal:
+    def solve(self, considered: Considered, kept: Kept) -> Proposal:
         self.calls.append("solve")
+        if self.refuse == "solve":
+            raise LeftAlone("no time")
+        problem = WholeGame(self, self.game.root())
         checked: Problem = problem
         self.found = found = solve_subgame(checked, self.log)
         assert problem.reviewed == 1 and not checked.partial
@@ -118,7 +115,7 @@ def test_a_strangers_source_is_searched_by_the_same_pipeline(name: str) -> None:
     source = Everything(name, CONFIG)
     shown: HistorySource = source
     refined = refine_from(shown, np.random.default_rng(0))
-    assert source.calls == ["consider", "generate", "problem", "solve", "certify"]
+    assert source.calls == ["consider", "generate", "solve", "certify"]
     solution = source.found
     assert solution is not None and refined.anchor == 1.0 and np.array_equal(refined.kept.rows, [0])
     assert solution.gap == pytest.approx(0.0, abs=1e-9) and solution.missed == 0.0
@@ -159,12 +156,12 @@ def test_several_searches_in_a_row_say_together_what_they_kept(changes: dict[str
     assert True in kept and False in kept
 
 
-@pytest.mark.parametrize("stage, why", [("generate", "no history fits"), ("problem", "no time")])
+@pytest.mark.parametrize("stage, why", [("generate", "no history fits"), ("solve", "no time")])
 def test_a_source_may_leave_the_strategy_alone(stage: str, why: str) -> None:
     source = Everything("kuhn_poker", CONFIG, stage)
     refined = refine_from(source, np.random.default_rng(0))
     assert refined.cut_off == (f"{why}: the strategy is left as it was",) and refined.anchor == 0.0
-    assert len(refined.kept.rows) == (stage == "problem") and source.calls[-1] == stage
+    assert len(refined.kept.rows) == (stage == "solve") and source.calls[-1] == stage
     assert np.array_equal(refined.probs, source.here()[1])
 
 
