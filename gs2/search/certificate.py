@@ -58,19 +58,11 @@ class GainRule:
     most_lost: the largest loss that one sample can be, in payoffs; the width of the payoff range always is.
     confidence: probability with which a policy that gains nothing is not kept, in (0, 1).
     tolerance: mean loss that is let pass against continuations, in payoffs; none is against the blueprint.
-    Raises ConfigError for values out of range.
     """
 
     most_lost: float
     confidence: float = 0.95
     tolerance: float = 0.0
-
-    def __post_init__(self) -> None:
-        if not (0 < self.confidence < 1 and self.most_lost > 0 and self.tolerance >= 0):
-            raise ConfigError(
-                "certificate: confidence must be in (0, 1), most_lost positive and tolerance at least 0; got "
-                f"{self.confidence}, {self.most_lost} and {self.tolerance}"
-            )
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,17 +73,14 @@ class Verdict:
     row: of that weight among those tried; the first if none is kept.
     mean, lower: [L, C] float64, mean gain of each mixing weight tried against each column, and its lower
     confidence bound, in payoffs.
-    passed: [L] bool, the weights for which every column was proved.
-    samples: how many. effective: how many equally weighted ones they are worth.
+    samples: how many.
     """
 
     weight: float
     row: int
     mean: NDArray[np.float64]
     lower: NDArray[np.float64]
-    passed: NDArray[np.bool_]
     samples: int
-    effective: float
 
     @property
     def decision(self) -> str:
@@ -125,18 +114,20 @@ def decide(
     gains: [n, L, C] float64, gain of each sample with each mixing weight against each column; column 0 is the
     blueprint. weights: [L] float64 in (0, 1]. importance: [n] float64 >= 0, weights of the samples.
     Of those that pass the one of the largest mean gain, over all columns, is taken.
-    Raises ConfigError for arrays of other shapes, gains or importance out of range.
+    Raises ConfigError for gains or importance out of range.
     """
-    if gains.ndim != 3 or gains.shape[1] != len(weights) or gains.shape[2] == 0:
+    if gains.size and not gains.min() >= -rule.most_lost * (1 + 1e-9):
         raise ConfigError(
-            f"certificate: gains must be [samples, weights, columns] with {len(weights)} weights; "
-            f"got {gains.shape}"
+            f"certificate: no gain may be below minus most_lost, {-rule.most_lost:g}; got {gains.min():g}; "
+            "pass the width of the payoff range"
         )
-    each = _checked(gains, rule, importance)
     n, shape = len(gains), gains.shape[1:]
-    if n == 0 or not each.sum() > 0:
+    each = np.ones(n) if importance is None else np.asarray(importance, np.float64)
+    if each.shape != (n,) or not np.all((each >= 0) & np.isfinite(each)):
+        raise ConfigError("certificate: importance must be one finite weight of at least 0 for each sample")
+    if not each.sum() > 0:
         nothing = np.full(shape, -rule.most_lost)
-        return Verdict(0.0, 0, nothing, nothing, np.zeros(shape[0], bool), n, 0.0)
+        return Verdict(0.0, 0, nothing, nothing, n)
     level = (1 - rule.confidence) / len(weights)
     allowed = np.full(shape[1], -rule.tolerance)
     allowed[0] = 0.0
@@ -145,27 +136,12 @@ def decide(
     lower = _bounds(gains, each, rule, level)
     # The test says what is proved; a bound found by bisection agrees with it.
     lower = np.where(proved, np.maximum(lower, allowed), np.minimum(lower, allowed))
-    passed: NDArray[np.bool_] = np.all(proved, axis=1)
+    passed = np.all(proved, axis=1)
     weight, row = 0.0, 0
     if passed.any():
         row = int(np.flatnonzero(passed)[np.argmax(mean.mean(axis=1)[passed])])
         weight = float(weights[row])
-    return Verdict(weight, row, mean, lower, passed, n, float(each.sum() ** 2 / (each**2).sum()))
-
-
-def _checked(
-    gains: NDArray[np.float64], rule: GainRule, importance: NDArray[np.float64] | None
-) -> NDArray[np.float64]:
-    """Return the importance of each sample, [n] float64."""
-    each = np.ones(len(gains)) if importance is None else np.asarray(importance, np.float64)
-    if each.shape != (len(gains),) or not np.all((each >= 0) & np.isfinite(each)):
-        raise ConfigError("certificate: importance must be one finite weight of at least 0 for each sample")
-    if gains.size and not gains.min() >= -rule.most_lost * (1 + 1e-9):
-        raise ConfigError(
-            f"certificate: no gain may be below minus most_lost, {-rule.most_lost:g}; got {gains.min():g}; "
-            "pass the width of the payoff range"
-        )
-    return each
+    return Verdict(weight, row, mean, lower, n)
 
 
 def _proved(
@@ -203,44 +179,27 @@ def _bounds(
     return low
 
 
-def columns_against(
-    game: Game, player: int, blueprint: Blueprint, continuations: Sequence[Blueprint]
-) -> list[list[Blueprint]]:
-    """Return for each seat what it plays in each column: opponents a continuation, our team the blueprint.
-
-    continuations: C of them, the blueprint first. The result has C blueprints for each seat.
-    """
-    team = game.teams[player]
-    return [
-        list(continuations) if game.teams[seat] != team else [blueprint] * len(continuations)
-        for seat in range(game.num_players)
-    ]
-
-
 def strategy_payoffs(
     game: Game,
     states: NDArray[Any],
     player: int,
     strategies: Sequence[Blueprint],
-    columns: Sequence[Sequence[Blueprint]],
+    against: Sequence[Blueprint],
     rng: np.random.Generator,
 ) -> NDArray[np.float64]:
-    """Return what a player gets from histories by each of its strategies, [n, S, C] float64, one game each.
+    """Return what one of two players gets by each of its strategies, [n, S, C] float64, one game each.
 
-    strategies: S of them, for this decision and all later ones of the player; the refined and the old, say.
-    columns: what each seat plays in each of C columns; the player's own are not looked at.
+    states: [n], histories. strategies: S of them, for this decision and all later ones of the player; the
+    refined and the old, say. against: C ways in which the other plays.
     All strategies and columns of one history meet the same luck.
     """
-    n, s, c = len(states), len(strategies), len(columns[0])
+    n, s, c = len(states), len(strategies), len(against)
     row = np.repeat(np.arange(n), s * c)
-    own = np.tile(np.repeat(np.arange(s), c), n)
-    column = np.tile(np.arange(c), n * s)
-    draws = CommonDraws(int(rng.integers(1 << 62)), row, np.zeros(len(row), np.int64), 1, game.num_players)
-    chosen = np.repeat(column[:, None], game.num_players, axis=1)
-    chosen[:, player] = own
-    plays = [list(strategies) if seat == player else list(columns[seat]) for seat in range(game.num_players)]
-    payoffs: NDArray[np.float64] = play_out(game, states[row], plays, draws, chosen)[:, player]
-    return payoffs.reshape(n, s, c)
+    draws = CommonDraws(int(rng.integers(1 << 62)), row, np.zeros(len(row), np.int64), 1, 2)
+    mine_first = (np.tile(np.repeat(np.arange(s), c), n), strategies), (np.tile(np.arange(c), n * s), against)
+    chosen, plays = zip(*(mine_first if player == 0 else mine_first[::-1]), strict=True)
+    found: NDArray[np.float64] = play_out(game, states[row], plays, draws, np.stack(chosen, axis=1))
+    return found[:, player].reshape(n, s, c)
 
 
 SHARES = (1.0, 0.75, 0.5, 0.25)
@@ -269,8 +228,8 @@ def sampled_verdict(search: Search, refined: Strategy, considered: Considered) -
         states, importance = trials.draw(safety.trials)
         plays = trials.plays(strategies)
     old = plays[0]
-    columns = columns_against(game, player, old, continuation_blueprints(old, safety.against))
-    payoffs = strategy_payoffs(game, states, player, plays, columns, rng)
+    against = continuation_blueprints(old, safety.against)
+    payoffs = strategy_payoffs(game, states, player, plays, against, rng)
     weights = safety.anchor * np.array(SHARES if safety.tolerance > 0 else SHARES[:1])
     span = payoff_span(game)
     rule = GainRule(span, safety.confidence, safety.tolerance * span)
