@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 
 from cfr.tree import FlatTree
 from cfr.tree.flat import Nodes
+from games.game import TERMINAL
+from games.ragged import ranges
 from games.support.kernel import kernel
 
 NO_LIMIT = 2**30
@@ -128,31 +130,27 @@ class TreeCutter:
             int(self.sizes[nodes].sum()),
             self._local,
         )
-        (origin, parent, first_child, n_children, player, infoset, prob, root_of) = parts[:8]
-        (levels, infoset_origin, infoset_offset, slot_origin, terminal, truncated) = parts[8:]
-        row = self._terminal_row[origin[terminal]]
-        returns = tree.returns[row]
+        origin, parent, player, infoset, prob, root_of, levels, infosets, truncated = parts
+        terminal = np.flatnonzero(player == TERMINAL)
+        returns = tree.returns[self._terminal_row[origin[terminal]]]
         if len(truncated) and limit is not None and limit.leaf is not None:
             returns[np.searchsorted(terminal, truncated)] = limit.leaf(origin[truncated])
-        cut = FlatTree(
-            parent=parent,
-            first_child=first_child,
-            n_children=n_children,
-            player=player,
+        first, sizes = tree.infoset_offset[infosets], np.diff(tree.infoset_offset)[infosets]
+        cut = FlatTree.of_levels(
+            parent,
+            player,
+            levels,
+            sizes,
             infoset=infoset,
             chance_prob=prob,
-            level_offsets=levels,
-            terminal=terminal,
             returns=returns,
-            infoset_player=tree.infoset_player[infoset_origin],
-            infoset_offset=infoset_offset,
-            infoset_key=tree.infoset_key[infoset_origin],
+            infoset_player=tree.infoset_player[infosets],
+            infoset_key=tree.infoset_key[infosets],
             action=tree.action[origin],
-            states=None,
             teams=tree.teams,
             n_truncated=len(truncated),
         )
-        return Subgame(cut, root_of, origin, infoset_origin, slot_origin, truncated)
+        return Subgame(cut, root_of, origin, infosets, ranges(first, sizes), truncated)
 
 
 @kernel(lazy=True)
@@ -173,28 +171,22 @@ def _cut(
 ) -> tuple[
     NDArray[np.int32],
     NDArray[np.int32],
-    NDArray[np.int32],
-    NDArray[np.int32],
     NDArray[np.int8],
     NDArray[np.int32],
     NDArray[np.float64],
     NDArray[np.int32],
     NDArray[np.int64],
     NDArray[np.int32],
-    NDArray[np.int64],
-    NDArray[np.int64],
-    NDArray[np.int32],
     NDArray[np.int32],
 ]:
-    """Return the arrays of a subgame, breadth first; `local` is left as it came, all -1.
+    """Return origin, parent, player, infoset, chance_prob and root of a subgame's nodes, breadth first; where
+    its levels start, its infosets' numbers in the full tree, and its truncated leaves.
 
-    frozen: [r, P], or [0, P] for none.
+    frozen: [r, P], or [0, P] for none. `local` is left as it came, all -1.
     """
     _, first_child, player, infoset, chance_prob = nodes
     origin = np.empty(bound, np.int32)
     parent = np.empty(bound, np.int32)
-    first = np.empty(bound, np.int32)
-    count = np.zeros(bound, np.int32)
     who = np.empty(bound, np.int8)
     info = np.full(bound, -1, np.int32)
     prob = np.empty(bound, np.float64)
@@ -203,8 +195,6 @@ def _cut(
     levels = [0]
     found = [0]
     found.pop()
-    terminal = np.empty(bound, np.int32)
-    n_terminal = 0
     truncated = [np.int32(0)]
     truncated.pop()
     any_frozen = len(frozen) == len(roots)
@@ -222,85 +212,54 @@ def _cut(
             node = origin[at]
             p = player[node]
             root = root_of[at]
-            first[at] = write
             deep = p >= 0 and depth[at] >= depth_limit
             if n_children[node] == 0 or (deep and play_on < 0):
                 who[at] = -2
-                terminal[n_terminal] = at
-                n_terminal += 1
                 if n_children[node] > 0:
                     truncated.append(np.int32(at))
                 continue
             low = first_child[node]
             below = depth[at] + (1 if p >= 0 else 0)
             is_frozen = (p >= 0 and any_frozen and frozen[root, p]) or (deep and p == play_on)
-            if p < 0 or is_frozen:
-                who[at] = -1
-                slot = offset[infoset[node]] - low if p >= 0 else 0
-                planned = is_frozen and plan[root] >= 0
-                for child in range(low, low + n_children[node]):
-                    if planned:
-                        chance = plans[plan[root], slot + child]
-                    else:
-                        chance = policy[slot + child] if is_frozen else chance_prob[child]
-                    if is_frozen and not chance > 0:
-                        continue
-                    origin[write] = child
-                    prob[write] = chance
-                    parent[write] = at
-                    root_of[write] = root
-                    depth[write] = below
-                    write += 1
-            else:
-                who[at] = p
-                name = infoset[node]
+            who[at] = -1 if is_frozen else p
+            name = infoset[node]
+            if who[at] >= 0:
                 if local[name] < 0:
                     local[name] = len(found)
                     found.append(name)
                 info[at] = local[name]
-                for child in range(low, low + n_children[node]):
-                    origin[write] = child
-                    prob[write] = 1.0
-                    parent[write] = at
-                    root_of[write] = root
-                    depth[write] = below
-                    write += 1
-            count[at] = write - first[at]
+            slot = offset[name] - low if p >= 0 else 0
+            for child in range(low, low + n_children[node]):
+                chance = 1.0
+                if is_frozen:
+                    chance = plans[plan[root], slot + child] if plan[root] >= 0 else policy[slot + child]
+                    if not chance > 0:
+                        continue
+                elif p < 0:
+                    chance = chance_prob[child]
+                origin[write] = child
+                prob[write] = chance
+                parent[write] = at
+                root_of[write] = root
+                depth[write] = below
+                write += 1
         start = end
         end = write
         if end > start:
             levels.append(end)
 
     n = end
-    infoset_origin = np.empty(len(found), np.int32)
-    infoset_offset = np.zeros(len(found) + 1, np.int64)
-    n_slots = 0
-    for i in range(len(found)):
-        local[found[i]] = -1
-        name = found[i]
-        infoset_origin[i] = name
-        n_slots += offset[name + 1] - offset[name]
-        infoset_offset[i + 1] = n_slots
-    slot_origin = np.empty(n_slots, np.int64)
-    write_slot = 0
-    for i in range(len(found)):
-        for slot in range(offset[infoset_origin[i]], offset[infoset_origin[i] + 1]):
-            slot_origin[write_slot] = slot
-            write_slot += 1
+    for name in found:
+        local[name] = -1
     return (
         origin[:n],
         parent[:n],
-        first[:n],
-        count[:n],
         who[:n],
         info[:n],
         prob[:n],
         root_of[:n],
         np.array(levels, np.int64),
-        infoset_origin,
-        infoset_offset,
-        slot_origin,
-        terminal[:n_terminal],
+        np.array(found, np.int32),
         np.array(truncated, np.int32),
     )
 
