@@ -10,9 +10,8 @@ the reach of those left out for it, so that a weighted sum over the kept is that
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from itertools import pairwise
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,7 +50,6 @@ def random_histories(
     values: NDArray[np.float64], weights: NDArray[np.float64], k: int, rng: np.random.Generator
 ) -> NDArray[np.int64]:
     """Return k indices drawn uniformly without replacement, [min(k, m)] int64, rising (GS2-R)."""
-    _check(values, weights, k)
     if k >= len(values):
         return np.arange(len(values), dtype=np.int64)
     return np.sort(rng.choice(len(values), size=k, replace=False)).astype(np.int64)
@@ -66,12 +64,7 @@ def diverse_histories(
     its largest game (appendix C.6). Among histories of equal value the choice is drawn from `rng`, so that
     repeated calls do not always favour the first. Raises GenerationError for vector values.
     """
-    _check(values, weights, k)
-    if values.ndim != 1:
-        raise GenerationError(
-            f"diverse: needs one value per history; got an array of shape {values.shape}; "
-            "use the generator 'clusters' for vector values"
-        )
+    _one_each("diverse", values, "clusters")
     m = len(values)
     if k >= m:
         return np.arange(m, dtype=np.int64)
@@ -92,7 +85,6 @@ def cluster_histories(
     The generator for vector values: alternative values of two opponents, or any other features.
     Source: scikit-learn KMeans, one start, seeded from `rng`.
     """
-    _check(values, weights, k)
     m = len(values)
     if k >= m:
         return np.arange(m, dtype=np.int64)
@@ -127,12 +119,7 @@ def strata_sample(
     the weight of the stratum. Histories of weight zero enter only when there are fewer than k others, and
     carry none. Raises GenerationError for vector values. Source: stratified sampling, Cochran 1977, ch. 5.
     """
-    _check(values, weights, k)
-    if values.ndim != 1:
-        raise GenerationError(
-            f"strata: needs one value per history; got an array of shape {values.shape}; "
-            "use the generator 'belief' for vector values"
-        )
+    _one_each("strata", values, "belief")
     live = rng.permutation(np.flatnonzero(weights > 0))
     if len(live) <= k:
         return _with_dead(live, weights, k, rng)
@@ -157,7 +144,6 @@ def belief_sample(
     Histories with more than a k-th of what is left are kept for certain and carry their own; the others carry
     equal parts of the rest. Source: systematic sampling in random order, Madow 1949. `values` are not read.
     """
-    _check(values, weights, k)
     live = rng.permutation(np.flatnonzero(weights > 0))
     if len(live) <= k:
         return _with_dead(live, weights, k, rng)
@@ -190,34 +176,15 @@ def _with_dead(
     return rows, weights[rows]
 
 
-@dataclass(frozen=True)
-class WeightedSample:
-    """A generator whose histories carry the reach of others as well.
-
-    draw: returns the indices, as `Generator` says, and the reach that each carries, [min(k, m)] float64; it
-        adds up to that of all, and in the mean over draws every history's carries its own.
-    """
-
-    draw: Callable[
-        [NDArray[np.float64], NDArray[np.float64], int, np.random.Generator],
-        tuple[NDArray[np.int64], NDArray[np.float64]],
-    ]
-
-    def __call__(
-        self, values: NDArray[np.float64], weights: NDArray[np.float64], k: int, rng: np.random.Generator
-    ) -> NDArray[np.int64]:
-        """Return the indices alone."""
-        return self.draw(values, weights, k, rng)[0]
-
-
-GENERATORS: dict[str, Generator] = {
+GENERATORS: dict[str, Callable[..., Any]] = {
     "all": all_histories,
     "random": random_histories,
     "diverse": diverse_histories,
     "clusters": cluster_histories,
-    "strata": WeightedSample(strata_sample),
-    "belief": WeightedSample(belief_sample),
+    "strata": strata_sample,
+    "belief": belief_sample,
 }
+"""Each is a `Generator`, or also gives the reach that each history carries. Registered ones are added."""
 
 
 def generate(
@@ -225,23 +192,14 @@ def generate(
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Return the histories that a generator chooses, and the reach that each carries: its own if unweighted.
 
-    Arguments as of `Generator`, values and weights [m]; both results are [min(k, m)].
-    """
-    choose = generator(name)
-    if isinstance(choose, WeightedSample):
-        return choose.draw(values, weights, k, rng)
-    rows = choose(values, weights, k, rng)
-    return rows, weights[rows]
-
-
-def generator(name: str) -> Generator:
-    """Return the generation function called `name`.
-
-    Raises GenerationError that lists the names if there is none.
+    Arguments as of `Generator`; both results are [min(k, m)].
+    Raises GenerationError that lists the names if there is none, and for input out of range.
     """
     if name not in GENERATORS:
         raise GenerationError(f"generator must be one of {', '.join(GENERATORS)}; got {name!r}")
-    return GENERATORS[name]
+    _check(values, weights, k)
+    found = GENERATORS[name](values, weights, k, rng)
+    return found if isinstance(found, tuple) else (found, weights[found])
 
 
 def diverse_subset(values: NDArray[np.float64], k: int) -> NDArray[np.int64]:
@@ -398,6 +356,14 @@ def _check(values: NDArray[np.float64], weights: NDArray[np.float64], k: int) ->
         raise GenerationError("generator: weights must be non-negative, one per history")
     if k < 1:
         raise GenerationError(f"generator: k must be at least 1; got {k}")
+
+
+def _one_each(name: str, values: NDArray[np.float64], instead: str) -> None:
+    if values.ndim != 1:
+        raise GenerationError(
+            f"{name}: needs one value per history; got an array of shape {values.shape}; "
+            f"use the generator {instead!r} for vector values"
+        )
 
 
 def check_generator(choose: Callable[..., NDArray[np.int64]], rng: np.random.Generator) -> None:

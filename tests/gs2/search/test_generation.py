@@ -19,7 +19,6 @@ from gs2.search.generation import (
     diverse_histories,
     diverse_subset,
     generate,
-    generator,
     strata_bounds,
 )
 from tests.patience import amount
@@ -55,7 +54,7 @@ def test_both_extremes_are_kept_one_choice_falls_in_the_middle_and_no_weight_is_
 
 @pytest.mark.parametrize("name", GENERATORS)
 def test_every_generator_keeps_the_contract(name):
-    check_generator(generator(name), np.random.default_rng(5))
+    check_generator(lambda *given: generate(name, *given)[0], np.random.default_rng(5))
 
 
 def changes_what_it_is_given(values, weights, k, rng):
@@ -95,7 +94,7 @@ def test_bad_input_names_the_rule_and_the_value():
     with pytest.raises(GenerationError, match="clusters"):
         diverse_histories(np.zeros((4, 2)), np.ones(4), 2, np.random.default_rng(0))
     with pytest.raises(GenerationError, match="one of all, random"):
-        generator("nearest")
+        generate("nearest", np.zeros(3), np.ones(3), 2, np.random.default_rng(0))
     with pytest.raises(GenerationError, match="use the generator 'belief'"):
         generate("strata", np.zeros((3, 2)), np.ones(3), 2, np.random.default_rng(0))
 

@@ -40,7 +40,7 @@ from gs2.search.config.search import SearchConfig
 from gs2.search.context import Log
 from gs2.search.gadget.build import Gadget
 from gs2.search.gadget.path import Entry
-from gs2.search.generation import generator
+from gs2.search.generation import generate
 from gs2.search.pipeline import solve_subgame
 from gs2.search.subgame.cut import Subgame
 from gs2.search.subgame.forest import grow_subgame
@@ -202,8 +202,8 @@ def choose_worlds(deals: Deals, config: GuanDanConfig, rng: np.random.Generator)
     live, dead = np.flatnonzero(weights > 0), np.flatnonzero(weights == 0)
     if len(live) <= k:
         return np.sort(np.append(live, rng.permutation(dead)[: k - len(live)]))
-    choose = generator(config.subgame.generator)
-    return live[choose(np.ascontiguousarray(features[live]), weights[live], k, rng)]
+    features = np.ascontiguousarray(features[live])
+    return live[generate(config.subgame.generator, features, weights[live], k, rng)[0]]
 
 
 def renewed(old: Deals, new: Deals, config: GuanDanConfig, rng: np.random.Generator) -> Deals:
