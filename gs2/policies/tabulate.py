@@ -39,17 +39,14 @@ def tabulate(
         rows = Ragged(tree.infoset_offset, np.arange(tree.n_slots)).take(mine).values
         below = np.flatnonzero(child_slot >= 0)
         below = below[tree.player[tree.parent[below]] == seat]
-        q = _means(
-            child_slot[below],
-            values[below, seat],
-            others[tree.parent[below]],
-            known.chance[tree.parent[below]],
-            tree.n_slots,
+        above = tree.parent[below]
+        q = group_values(
+            values[below, seat], others[above], child_slot[below], known.chance[above], tree.n_slots
         )
         keys = game.infoset_key(tree.states[decided], seat)
         seen, group = np.unique(keys, axis=0, return_inverse=True)
-        seen_value = _means(
-            group.reshape(-1), values[decided, seat], others[decided], known.chance[decided], len(seen)
+        seen_value = group_values(
+            values[decided, seat], others[decided], group.reshape(-1), known.chance[decided]
         )
         offset = np.concatenate([[0], np.cumsum(counts[mine])]).astype(np.int64)
         seats.append(
@@ -58,20 +55,26 @@ def tabulate(
     return TabularBlueprint(name, tuple(seats))
 
 
-def _means(
-    group: NDArray[np.int64],
+def group_values(
     values: NDArray[np.float64],
     weights: NDArray[np.float64],
-    spare: NDArray[np.float64],
-    n: int,
+    group: NDArray[np.integer],
+    spare: NDArray[np.float64] | None = None,
+    n: int = 0,
 ) -> NDArray[np.float64]:
-    """Return the weighted mean of `values` in each group, by `spare` weights where the first are all zero."""
+    """Return the weighted mean of `values` in each group, [g] float64; 0 in one without any.
+
+    values, weights: [n] float64. group: [n], numbers from 0; n: how many there are at least.
+    spare: [n], weights where the first are all zero; None for a plain mean.
+    """
     mass = np.bincount(group, weights, minlength=n)
     total = np.bincount(group, weights * values, minlength=n)
     dead = mass <= 0
-    mass[dead] = np.bincount(group, spare, minlength=n)[dead]
-    total[dead] = np.bincount(group, spare * values, minlength=n)[dead]
-    return np.divide(total, mass, out=np.zeros(n), where=mass > 0)
+    if dead.any():
+        spare = np.ones(len(values)) if spare is None else spare
+        mass[dead] = np.bincount(group, spare, minlength=n)[dead]
+        total[dead] = np.bincount(group, spare * values, minlength=n)[dead]
+    return np.divide(total, mass, out=np.zeros(len(mass)), where=mass > 0)
 
 
 class Plays(Protocol):

@@ -21,6 +21,7 @@ from cfr.lp import LpTimeout, solve_lp
 from cfr.solver import Start, Stop, solve
 from cfr.values import best_responses
 from cfr.variants import Variant, variant
+from gs2.policies.tabulate import group_values
 from gs2.search.config.search import ROLLED_OUT, SearchConfig, on_tree
 from gs2.search.config.stages import SolveConfig
 from gs2.search.context import NO_OPTIONS, Log, Search, SearchContext, SearchOptions, Strategy
@@ -35,7 +36,6 @@ from gs2.search.histories.enumerated import (
     choose_histories,
     consider_histories,
     forest_below,
-    group_values,
     keep_histories,
     with_all,
 )

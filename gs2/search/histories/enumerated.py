@@ -12,10 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cfr.values import best_responses
+from gs2.policies.tabulate import group_values
 from gs2.search.config.search import SearchConfig
 from gs2.search.context import Cover, Log, Search, SearchContext, Strategy
 from gs2.search.gadget.path import LIVE
-from gs2.search.generation import generator
+from gs2.search.generation import generate
 from gs2.search.subgame.cut import Roots, Subgame
 from gs2.search.subgame.forest import cut_to_depth
 
@@ -69,22 +70,6 @@ class Considered:
         """Return (group numbers 0 … without holes, alternative values) of some rows, [n] int32 and [n]."""
         group = np.unique(self.group[rows], return_inverse=True)[1].astype(np.int32)
         return group, self.alternative[self.group[rows]]
-
-
-def group_values(
-    values: NDArray[np.float64], weights: NDArray[np.float64], group: NDArray[np.int32]
-) -> NDArray[np.float64]:
-    """Return the weighted mean of `values` in each group, [g] float64; a plain mean where weights are 0.
-
-    values, weights: [n] float64. group: [n] int32, numbers 0 … g - 1, all present.
-    """
-    mass = np.bincount(group, weights)
-    total = np.bincount(group, weights * values)
-    dead = mass <= 0
-    if dead.any():
-        mass[dead] = np.bincount(group)[dead]
-        total[dead] = np.bincount(group, values)[dead]
-    return total / mass
 
 
 def consider_histories(search: Search, infoset: int) -> Considered:
@@ -244,7 +229,8 @@ def choose_histories(
         chosen = candidates
     else:
         assert config.generation.k is not None  # SearchConfig requires it with every other generator
-        picked = generator(config.generation.generator)(
+        picked, _ = generate(
+            config.generation.generator,
             considered.alternative[considered.group[candidates]],
             considered.reach[candidates],
             config.generation.k,

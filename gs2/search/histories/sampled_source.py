@@ -39,13 +39,12 @@ from games.infosets.two_seats import seat_trails
 from games.ragged import Ragged
 from games.support.array_types import Array
 from games.support.configuration import ConfigError
-from gs2.policies.tabulate import places_among, policy_of
+from gs2.policies.tabulate import group_values, places_among, policy_of
 from gs2.search.config.search import BY_RESPONSE, SearchConfig, on_tree
 from gs2.search.context import SearchContext, SearchOptions, Strategy
 from gs2.search.continuation_policies import ValuedByAnother
 from gs2.search.gadget.path import LIVE
-from gs2.search.generation import generator
-from gs2.search.histories.enumerated import group_values
+from gs2.search.generation import generate
 from gs2.search.histories.sampled_growth import ActionErrors, action_errors, fitting_roots, grow_sampled
 from gs2.search.histories.seats import past_rule
 from gs2.search.result import ActionRow, SampleSize, SearchResult
@@ -491,7 +490,7 @@ class _Draw:
         values = self.blueprint.value(self.game, own.states, self.opponent)
         worth = group_values(values, weight, group.astype(np.int32))[group]
         assert config.generation.k is not None  # every generator that chooses has one
-        rows = generator(config.generation.generator)(worth, weight, config.generation.k, self.rng)
+        rows, _ = generate(config.generation.generator, worth, weight, config.generation.k, self.rng)
         return own.take(rows), config.replace(generator="all")
 
     def _groups(self, histories: HistorySample) -> NDArray[np.int64]:

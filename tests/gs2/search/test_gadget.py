@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from cfr.lp import solve_lp
 from cfr.values import best_responses
 from games.support.contract import ContractError
+from gs2.policies.tabulate import group_values
 from gs2.search.config.presets import preset
 from gs2.search.config.search import SearchConfig
 from gs2.search.config.stages import GADGET_NAMES
@@ -19,7 +20,7 @@ from gs2.search.context import Search, Strategy
 from gs2.search.gadget.build import Entry, GadgetError, build_gadget
 from gs2.search.gadget.check import check_gadget
 from gs2.search.gadget.path import Arrivals, gifts, opponent_path
-from gs2.search.histories.enumerated import consider_histories, group_values
+from gs2.search.histories.enumerated import consider_histories
 from gs2.search.subgame.cut import Roots
 from tests.gs2.search.setting import (
     GAMES,

@@ -17,12 +17,12 @@ from cfr.policies.policy import tabular_policy, uniform_policy
 from cfr.sequence_form import SequenceForm, sequence_form
 from cfr.solver import solve
 from games import check_game
+from gs2.policies.tabulate import group_values
 from gs2.search.config.presets import PRESET_NOTES, PRESETS, preset
 from gs2.search.config.stages import WEIGHTED_GENERATORS
 from gs2.search.context import SearchContext, Strategy
 from gs2.search.explain import solve_infoset
 from gs2.search.generation import GENERATORS
-from gs2.search.histories.enumerated import group_values
 from gs2.search.pipeline import refine_infoset
 from gs2.search.refine.whole import RefineOptions, refine_policy
 from gs2.search.subgame.continuations import best_response_policy

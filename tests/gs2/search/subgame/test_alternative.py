@@ -7,10 +7,11 @@ import pytest
 
 from cfr.best_response import best_response_values, counterfactual_values
 from cfr.values import best_responses
+from gs2.policies.tabulate import group_values
 from gs2.search.config.search import SearchConfig
 from gs2.search.context import Search, Strategy
 from gs2.search.gadget.path import Arrivals, opponent_path
-from gs2.search.histories.enumerated import OpponentResponse, consider_histories, group_values
+from gs2.search.histories.enumerated import OpponentResponse, consider_histories
 from gs2.search.subgame.continuations import best_response_policy
 from tests.gs2.search.setting import GAMES, KUHN, LEDUC, context, form, random_policy
 
