@@ -62,9 +62,9 @@ def check_blueprint(
         actions = game.actions(now)
         for player in np.unique(players[players >= 0]):
             rows = np.flatnonzero(players == player)
-            asked = _Asked(blueprint, game, now[rows], int(player), actions.take(rows))
-            q, policy, value = asked.answers()
-            _require(asked, (q, policy, value), tolerance)
+            asked = (blueprint, game, now[rows], int(player), actions.take(rows))
+            q, _, value = answers = _answers(*asked)
+            _require(asked, answers, tolerance)
             count += len(rows)
             lowest, highest = min(lowest, q.min(), value.min()), max(highest, q.max(), value.max())
         pick = actions.offsets[:-1] + (rng.random(len(now)) * actions.counts).astype(np.int64)
@@ -72,50 +72,33 @@ def check_blueprint(
     return BlueprintReport(count, float(lowest), float(highest))
 
 
-@dataclass(frozen=True)
-class _Asked:
-    """A question to a blueprint: states at which one player acts, and all their actions."""
+_Asked = tuple[Blueprint, Game, Array, int, Ragged]
+"""A question to a blueprint: states at which one player acts, and all their actions."""
 
-    blueprint: Blueprint
-    game: Game
-    states: Array
-    player: int
-    actions: Ragged
 
-    def answers(self) -> tuple[Array, Array, Array]:
-        """Return q, policy and value. Raises BlueprintError unless they are as many finite numbers."""
-        blueprint, game, states, player, actions = (
-            self.blueprint,
-            self.game,
-            self.states,
-            self.player,
-            self.actions,
-        )
-        q = np.asarray(blueprint.q(game, states, player, actions))
-        policy = np.asarray(blueprint.policy(game, states, player, actions))
-        value = np.asarray(blueprint.value(game, states, player))
-        for name, array, size in (
-            ("q", q, len(actions.values)),
-            ("policy", policy, len(actions.values)),
-            ("value", value, len(states)),
-        ):
-            if array.shape != (size,) or not np.all(np.isfinite(array)):
-                raise BlueprintError(
-                    f"{blueprint.name}: {name} must be {size} finite numbers; got shape {array.shape}"
-                    + (", not all of them finite" if array.shape == (size,) else "")
-                )
-        return q, policy, value
+def _answers(
+    blueprint: Blueprint, game: Game, states: Array, player: int, actions: Ragged
+) -> tuple[Array, Array, Array]:
+    """Return q, policy and value. Raises BlueprintError unless they are as many finite numbers."""
+    q = np.asarray(blueprint.q(game, states, player, actions))
+    policy = np.asarray(blueprint.policy(game, states, player, actions))
+    value = np.asarray(blueprint.value(game, states, player))
+    for name, array, size in (
+        ("q", q, len(actions.values)),
+        ("policy", policy, len(actions.values)),
+        ("value", value, len(states)),
+    ):
+        if array.shape != (size,) or not np.all(np.isfinite(array)):
+            raise BlueprintError(
+                f"{blueprint.name}: {name} must be {size} finite numbers; got shape {array.shape}"
+                + (", not all of them finite" if array.shape == (size,) else "")
+            )
+    return q, policy, value
 
 
 def _require(asked: _Asked, answers: tuple[Array, Array, Array], tolerance: float) -> None:
     """Raise BlueprintError for the first rule that the answers break."""
-    blueprint, game, states, player, actions = (
-        asked.blueprint,
-        asked.game,
-        asked.states,
-        asked.player,
-        asked.actions,
-    )
+    blueprint, game, states, player, actions = asked
     q, policy, value = answers
     low, high = game.payoff_range
 
@@ -145,7 +128,7 @@ def _require(asked: _Asked, answers: tuple[Array, Array, Array], tolerance: floa
         np.maximum.at(out, at, np.maximum(low - array, array - high))
         fail(f"{name} must lie in [{low}, {high}]", out > tolerance * (high - low), out)
     one = np.array([0])
-    alone = _Asked(blueprint, game, states[one], player, actions.take(one)).answers()
+    alone = _answers(blueprint, game, states[one], player, actions.take(one))
     for got, batch in zip(alone, answers, strict=True):
         apart = np.abs(got - batch[: len(got)]).max()
         fail("answers must not depend on the batch", np.array([apart > tolerance]), np.array([apart]))
