@@ -106,23 +106,19 @@ def decision_tree(game: DecisionGame) -> FlatTree:
     """Return the game as a tree: deals, our move, our style, theirs; choices of one are left out."""
     n, a, *styles = game.payoffs.shape
     me, them = game.seat, (game.seat + 1) & 3
-    deal, none = np.arange(n), np.zeros(n * a, np.int64)
+    deal = np.arange(n)
     share = np.where(np.arange(4) % 2 == me % 2, 1.0, -1.0)
-    moves = FlatTree(
-        parent=np.concatenate([np.full(n, -1), np.repeat(deal, a)]).astype(np.int32),
-        first_child=np.concatenate([n + a * deal, none]).astype(np.int32),
-        n_children=np.concatenate([np.full(n, a), none]).astype(np.int32),
-        player=np.concatenate([np.full(n, me), none + TERMINAL]).astype(np.int8),
-        infoset=np.concatenate([np.zeros(n), none - 1]).astype(np.int32),
+    moves = FlatTree.of_levels(
+        np.concatenate([np.full(n, -1), np.repeat(deal, a)]),
+        np.repeat([me, TERMINAL], [n, n * a]).astype(np.int8),
+        np.array([0, n, n + n * a]),
+        np.array([a]),
+        infoset=np.repeat([0, -1], [n, n * a]).astype(np.int32),
         chance_prob=np.concatenate([game.weights / game.weights.sum(), np.ones(n * a)]),
-        level_offsets=np.array([0, n, n + n * a], np.int64),
-        terminal=np.arange(n, n + n * a, dtype=np.int32),
         returns=np.zeros((n * a, 4)),
         infoset_player=np.array([me], np.int8),
-        infoset_offset=np.array([0, a], np.int64),
         infoset_key=np.zeros((1, 1), np.uint64),
         action=np.concatenate([np.zeros(n, np.int64), np.tile(np.arange(a), n)]),
-        states=None,
         teams=TEAMS,
     )
     root_of = np.concatenate([deal, np.repeat(deal, a)]).astype(np.int32)
