@@ -5,8 +5,6 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import click
@@ -80,35 +78,6 @@ def need_extra() -> None:
             f"{error.name} is not installed; pip install 'gs2[table]' installs what tables need"
         ) from None
     del msgspec, websockets
-
-
-@dataclass(frozen=True)
-class Asked:
-    """What `gs2 play` is asked for.
-
-    url, dialect, room, token: the server, and what is wanted of it; no address for a table of one's own.
-    agents, seats, user, workers: who plays, in which seats, under which name; no agent for a person, or gs2
-    at a server. others, seed, rules, record: a table of one's own: who sits there too, and what is played.
-    """
-
-    url: str | None
-    dialect: str
-    games: int
-    room: int | None
-    token: str | None
-    agents: tuple[str, ...]
-    seats: tuple[int, ...]
-    user: str | None
-    workers: int
-    others: tuple[str, ...] | None
-    seed: int | None
-    rules: str | None
-    record: Path | None
-
-    def user_of(self, place: int) -> str:
-        """Return the name under which agent number `place` is seated."""
-        base = self.user or self.agents[place].rpartition("/")[2]
-        return base if len(self.agents) == 1 else f"{base}-{place}"
 
 
 LEVELS = ("2", "3", "4", "5", "6", "7", "8", "9", "T", "J", "Q", "K", "A")

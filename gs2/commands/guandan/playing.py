@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 import sys
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +25,6 @@ from gs2.commands.common import (
 )
 from gs2.commands.guandan.options import (
     FILLED,
-    Asked,
     dialect_option,
     need_extra,
     token_option,
@@ -35,8 +34,6 @@ from gs2.commands.guandan.options import (
 from gs2.commands.progress import working
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from gs2.guandan.table.client.client import PersonHost, TableClient
     from gs2.guandan.table.client.human import HumanAgent
     from gs2.guandan.table.client.own_table import OwnTable
@@ -122,24 +119,23 @@ def play(as_json: bool, **how: Any) -> None:
     to list the commands. With --server, each --agent takes one seat there. It is a name (gs2, blueprint, a
     rule agent, human), a checkpoint, or your own class as MODULE:CLASS or FILE.py:CLASS.
     """
-    asked = Asked(**how)
-    if asked.url is None:
+    if how["url"] is None:
         for option in ("room", "token", "user", "dialect", "workers"):
             _refuse_given(option, "is of a server; give --server URL, or leave it out")
-        _play_here(asked, as_json)
+        _play_here(how, as_json)
         return
     for option in ("others", "seed"):
         _refuse_given(option, "needs a table of your own; leave out one of it and --server")
-    asked = replace(asked, agents=asked.agents or ("gs2",))
     need_extra()
-    if len(asked.agents) > 4:
-        raise click.UsageError(f"a table has four seats; got {len(asked.agents)} agents")
-    if asked.seats and len(asked.seats) != len(asked.agents):
+    agents, seats = how.pop("agents") or ("gs2",), how.pop("seats")
+    if len(agents) > 4:
+        raise click.UsageError(f"a table has four seats; got {len(agents)} agents")
+    if seats and len(seats) != len(agents):
         raise click.UsageError(
-            f"give one --seat for each --agent or none; got {len(asked.seats)} for {len(asked.agents)}"
+            f"give one --seat for each --agent or none; got {len(seats)} for {len(agents)}"
         )
     try:
-        results = asyncio.run(_play(asked, as_json))
+        results = asyncio.run(_play(agents, seats, how, as_json))
     except KeyboardInterrupt:
         # by now the seats are left and the connections closed
         stderr().print("left the table")
@@ -178,48 +174,57 @@ def _show(results: list[ClientResult]) -> None:
             stdout().print(f"result: {result.result}")
 
 
-async def _play(asked: Asked, as_json: bool) -> list[ClientResult]:
+async def _play(
+    agents: tuple[str, ...], seats: tuple[int, ...], how: Mapping[str, Any], as_json: bool
+) -> list[ClientResult]:
+    """Return what came of each agent's seat at a server. how: the command's other options."""
     from games.guandan.rules import as_rules
-    from gs2.guandan.table.client.client import ClientConfig, MessageWatch, TableClient, Transcript
+    from gs2.guandan.table.client.client import (
+        ClientConfig,
+        MessageWatch,
+        PersonHost,
+        TableClient,
+        Transcript,
+    )
     from gs2.guandan.table.hosts import check_agents, host_for, start_hosts
 
-    assert asked.url is not None
-    check_agents(asked.agents)
-    transcript = None if asked.record is None else Transcript(asked.record)
+    check_agents(agents)
+    transcript = None if how["record"] is None else Transcript(how["record"])
     person = None
     hosts: dict[str, Host] = {}
-    for name in dict.fromkeys(asked.agents):
+    for name in dict.fromkeys(agents):
         if name == "human":
-            person, screen = _person_at_server(as_json)
-            hosts[name] = person
+            screen = _screen(as_json)
+            hosts[name] = person = PersonHost(partial(_person, screen, as_json, undo=False))
         else:
-            hosts[name] = host_for(name, workers=asked.workers)
+            hosts[name] = host_for(name, workers=how["workers"])
     clients: list[TableClient] = []
     tasks: list[asyncio.Task[ClientResult]] = []
-    room = asked.room
+    room = how["room"]
     try:
         await start_hosts(hosts.values())
-        for place, name in enumerate(asked.agents):
+        for place, name in enumerate(agents):
+            user = how["user"] or name.rpartition("/")[2]
             config = ClientConfig(
-                asked.url,
-                asked.dialect,
-                user=asked.user_of(place),
-                games=asked.games,
+                how["url"],
+                how["dialect"],
+                user=user if len(agents) == 1 else f"{user}-{place}",
+                games=how["games"],
                 room=room,
-                seat=asked.seats[place] if asked.seats else None,
-                token=asked.token,
-                rules=as_rules(asked.rules) if asked.rules else None,
+                seat=seats[place] if seats else None,
+                token=how["token"],
+                rules=as_rules(how["rules"]) if how["rules"] else None,
             )
             client = TableClient(config, hosts[name])
             client.transcript = transcript
             clients.append(client)
-            if name == "human" and asked.agents.index(name) == place:
+            if name == "human" and agents.index(name) == place:
                 client.listeners.append(MessageWatch(screen, client.result).note)
             tasks.append(asyncio.get_running_loop().create_task(client.run()))
-            if asked.dialect == "openguandan":
+            if how["dialect"] == "openguandan":
                 await asyncio.wait((client.seated, tasks[-1]), return_when=asyncio.FIRST_COMPLETED)
                 room = client.seated.result() if client.seated.done() else (await tasks[-1]).room
-                if place == 0 and len(asked.agents) < 4:
+                if place == 0 and len(agents) < 4:
                     stderr().print(f"in room {room}")
         return await _results(clients, tasks, person)
     finally:
@@ -261,44 +266,27 @@ def _advice(observation: Observation) -> dict[str, Any]:
     return hint(observation, HINTS, progress=lambda done, of: None)
 
 
-@dataclass(frozen=True)
-class _Terminal:
-    """Where the game is shown: stdout, or stderr where stdout is for JSON."""
+def _screen(as_json: bool) -> PlayScreen:
+    """Return what shows the game: on stdout, or on stderr where stdout is for JSON."""
+    from gs2.guandan.table.client.screen import CardFaces, PlayScreen
 
-    console: Console
-    screen: PlayScreen
-
-    @classmethod
-    def open(cls, as_json: bool) -> _Terminal:
-        from gs2.guandan.table.client.screen import CardFaces, PlayScreen
-
-        console = stderr() if as_json else stdout()
-
-        def show(what: Any) -> None:
-            console.print(what, markup=False)
-
-        return cls(console, PlayScreen(show, CardFaces.of(console)))
-
-    def person(self, *, undo: bool) -> HumanAgent:
-        from gs2.guandan.table.client.human import HumanAgent, TypedLines
-
-        lines = TypedLines(prompts=sys.stderr if self.console.stderr else None)
-        return HumanAgent(lines, self.screen, advise=_advice, undo=undo)
+    console = stderr() if as_json else stdout()
+    return PlayScreen(partial(console.print, markup=False), CardFaces.of(console))
 
 
-def _person_at_server(as_json: bool) -> tuple[PersonHost, PlayScreen]:
-    """Return where a person answers a server's requests, and what shows its messages."""
-    from gs2.guandan.table.client.client import PersonHost
+def _person(screen: PlayScreen, as_json: bool, *, undo: bool) -> HumanAgent:
+    """Return a person who looks at a screen; questions go where the game is shown."""
+    from gs2.guandan.table.client.human import HumanAgent, TypedLines
 
-    terminal = _Terminal.open(as_json)
-    return PersonHost(lambda: terminal.person(undo=False)), terminal.screen
+    lines = TypedLines(prompts=sys.stderr if as_json else None)
+    return HumanAgent(lines, screen, advise=_advice, undo=undo)
 
 
-def _play_here(asked: Asked, as_json: bool) -> None:
+def _play_here(how: Mapping[str, Any], as_json: bool) -> None:
     """Play at a table of one's own until the games are over or the person leaves; print what came of it."""
     table = None
     try:
-        table = _own_table(asked, as_json)
+        table = _own_table(how, as_json)
         over = table.play()
     except KeyboardInterrupt:
         kept = "" if table is None or table.record is None else f"; record: {table.record}"
@@ -320,21 +308,21 @@ def _play_here(asked: Asked, as_json: bool) -> None:
     stdout().print(f"{kept} (seed {table.session.seed})", markup=False, soft_wrap=True)
 
 
-def _own_table(asked: Asked, as_json: bool) -> OwnTable:
+def _own_table(how: Mapping[str, Any], as_json: bool) -> OwnTable:
     """Return the table, agents in their seats. Raises UsageError for agents or seats that do not fit."""
     from games.guandan.rules import as_rules
     from gs2.guandan.table.client.own_table import OwnTable
     from gs2.guandan.table.hosts import check_agents, load_agent, warm_up
     from gs2.guandan.table.seat import Seats
 
-    names = _own_names(asked)
+    names = _own_names(how)
     check_agents(names)
-    rules = as_rules(asked.rules or "ruling")
-    terminal = _Terminal.open(as_json)
+    rules = as_rules(how["rules"] or "ruling")
+    screen = _screen(as_json)
 
     def made(name: str) -> Any:
         if name == "human":
-            return terminal.person(undo=True)
+            return _person(screen, as_json, undo=True)
         agent = load_agent(name)
         if ":" not in name:
             warm_up(agent)
@@ -343,32 +331,32 @@ def _own_table(asked: Asked, as_json: bool) -> OwnTable:
     with working("the agents sit down …"):
         seats = {name: Seats(partial(made, name)) for name in names}
         agents = [seats[name].of(seat) for seat, name in enumerate(names)]
-    terminal.screen.seat = asked.seats[0] if asked.seats else 0
-    terminal.screen.watching = "human" not in names
-    terminal.screen.names = ["you" if name == "human" else name for name in names]
+    screen.seat = how["seats"][0] if how["seats"] else 0
+    screen.watching = "human" not in names
+    screen.names = ["you" if name == "human" else name for name in names]
     return OwnTable(
         agents,
-        terminal.screen,
-        games=asked.games,
+        screen,
+        games=how["games"],
         rules=rules,
-        seed=secrets.randbits(32) if asked.seed is None else asked.seed,
-        record=asked.record,
+        seed=secrets.randbits(32) if how["seed"] is None else how["seed"],
+        record=how["record"],
     )
 
 
-def _own_names(asked: Asked) -> list[str]:
+def _own_names(how: Mapping[str, Any]) -> list[str]:
     """Return who sits in each seat."""
-    me = asked.agents or ("human",)
-    if len(me) > 1 or len(asked.seats) > 1:
+    me, seats = how["agents"] or ("human",), how["seats"]
+    if len(me) > 1 or len(seats) > 1:
         raise click.UsageError("at your own table --agent and --seat are given once; --with names the others")
-    others = asked.others or PARTNERS
+    others = how["others"] or PARTNERS
     if len(others) not in (1, 3):
         raise click.UsageError(f"--with takes one name, or three; got {len(others)}: {','.join(others)}")
     if "human" in others:
         raise click.UsageError(
             "only one person can play at a terminal; for more people run gs2 serve, or gs2 web"
         )
-    seat = asked.seats[0] if asked.seats else 0
+    seat = seats[0] if seats else 0
     names = [me[0]] * 4
     for step, name in enumerate(others * (3 // len(others)), 1):
         names[(seat + step) % 4] = name
