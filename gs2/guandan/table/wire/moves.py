@@ -32,6 +32,7 @@ from games.guandan.cards import (
     level_order,
 )
 from games.guandan.matches.match import Match
+from games.guandan.rounds.state import action_words
 from games.support.kernel import kernel
 
 # --- read ---
@@ -81,31 +82,14 @@ def read_moves(listed: list[Any]) -> tuple[NDArray[np.void], list[int]]:
     return np.ascontiguousarray(table).view(ACTION)[:, 0], places
 
 
-def packed_words(actions: NDArray[np.void]) -> NDArray[np.int64]:
-    """Return actions [m] as their three words each, [3 m] int64, sharing memory if they are contiguous.
-
-    The bytes between the fields may be anything in an array that NumPy has indexed.
-    """
-    # frombuffer skips the checks that make `view` slow on a structured dtype
-    return np.frombuffer(np.ascontiguousarray(actions), np.int64)
-
-
-@kernel
-def _find(words: NDArray[np.int64], head: int, lo: int, hi: int) -> int:
-    """Return the place of a move among [3 m] words, -1 if it is not there."""
-    for j in range(0, len(words), 3):
-        if words[j] & 0xFFFFFF == head and words[j + 1] == lo and words[j + 2] == hi:
-            return j // 3
-    return -1
-
-
 def find_move(move: Any, choices: NDArray[np.void]) -> int | None:
     """Return the index of a wire move among `choices`, [m] ACTION; None if it is not there."""
     words = read_move(move)
     if words is None:
         return None
-    found = _find(packed_words(choices), *words)
-    return found if found >= 0 else None
+    listed = action_words(choices) & (0xFFFFFF, -1, -1)
+    found = np.flatnonzero((listed == words).all(1))
+    return int(found[0]) if len(found) else None
 
 
 # --- written ---
@@ -302,7 +286,8 @@ def encode_moves(moves: NDArray[np.void], level: int, *, dialect: str = "opengua
         raise GameError(f"guandan: moves must be of dtype ACTION; got {moves.dtype}")
     if len(moves) == 1 and moves[0]["type"] == PASS:
         return _PASS_ALONE
-    words = packed_words(moves)
+    # frombuffer skips the checks that make `view` slow on a structured dtype
+    words = np.frombuffer(np.ascontiguousarray(moves), np.int64)
     out = _SCRATCH.room(len(moves))
     offsets = np.empty(len(moves) + 1, np.int64)
     if not _put_moves(words, level, *_HEADS[dialect], _CARDS, _SLOTS, _SUITS_IN_PRINT, out, offsets):
@@ -321,7 +306,6 @@ def warm_kernels(dialect: str = "openguandan") -> None:
     for _ in range(8):
         for due in match.pending():
             encode_moves(due.actions, match.level, dialect=dialect)
-            find_move(["PASS", "PASS", "PASS"], due.actions)
             match.apply(due.seat, len(due.actions) - 1)
 
 
