@@ -162,7 +162,7 @@ def search_positions(
     began = time.perf_counter()
     found: list[SearchedPositions] = []
     while time.perf_counter() - began < 60 * minutes:
-        found.append(seek_positions(agent, config.rounds, rng, config))
+        found.append(seek_positions(agent, rng, config))
         whole = SearchedPositions.joined(found)
         whole.save(output)
         seconds, searched = time.perf_counter() - began, int(whole.searched.sum())

@@ -14,11 +14,10 @@ from __future__ import annotations
 
 import zipfile
 import zlib
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import attrs
 import numpy as np
@@ -166,14 +165,9 @@ def _one(state: Array, actions: Array, target: Array, weight: Array, *, searched
 
 
 def seek_positions(
-    agent: Gs2Agent,
-    rounds: int,
-    rng: np.random.Generator,
-    config: SeekConfig | None = None,
-    *,
-    progress: Callable[[dict[str, Any]], None] | None = None,
+    agent: Gs2Agent, rng: np.random.Generator, config: SeekConfig | None = None
 ) -> SearchedPositions:
-    """Return positions of `rounds` rounds of self-play by the agent's blueprint, searched by the agent.
+    """Return positions of a batch of rounds of self-play by the agent's blueprint, searched by the agent.
 
     Raises PositionsError if nothing was searched or kept.
     """
@@ -201,19 +195,10 @@ def seek_positions(
     play = SoftPlay(
         partial(batched_scores, agent.evaluator), look, config.temperature, config.epsilon, rng, follows=True
     )
-    found: list[SearchedPositions] = []
-    for start in range(0, rounds, config.rounds):
-        parts.clear()
-        played = len(play.play(min(config.rounds, rounds - start)))
-        if not parts:
-            continue
-        some = SearchedPositions.joined(parts)
-        found.append(some)
-        if progress is not None:
-            progress({"rounds": start + played, "new": len(some), "searched": int(some.searched.sum())})
-    if not found:
-        raise PositionsError(f"no position of {rounds} rounds was searched or kept; play more rounds")
-    return SearchedPositions.joined(found)
+    play.play(config.rounds)
+    if not parts:
+        raise PositionsError(f"no position of {config.rounds} rounds was searched or kept; play more rounds")
+    return SearchedPositions.joined(parts)
 
 
 def _singly(decisions: Decisions, which: NDArray[np.bool_]) -> list[Decisions]:

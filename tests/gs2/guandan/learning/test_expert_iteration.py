@@ -44,7 +44,7 @@ def positions() -> SearchedPositions:
     rng = np.random.default_rng(1)
     agent = make_agent(None, SEARCH.replace(**LITTLE), rng)
     rounds = amount(6, 1)
-    return seek_positions(agent, rounds, rng, SeekConfig(rounds=rounds, share=0.5, kept=0.5))
+    return seek_positions(agent, rng, SeekConfig(rounds=rounds, share=0.5, kept=0.5))
 
 
 @pytest.mark.long
@@ -95,7 +95,7 @@ def test_files_that_hold_no_positions_are_refused(positions, tmp_path) -> None:
     with pytest.raises((PositionsError, FileProblem)):
         SearchedPositions.load(tmp_path / "none.npz")
     with pytest.raises(PositionsError, match="play more rounds"):
-        seek_positions(make_agent(None, SEARCH, rng), 1, rng, SeekConfig(share=1e-12, kept=0.0))
+        seek_positions(make_agent(None, SEARCH, rng), rng, SeekConfig(rounds=1, share=1e-12, kept=0.0))
 
 
 @pytest.mark.parametrize("seed", range(5))
