@@ -50,9 +50,8 @@ class TributeAgent:
 class NetworkTribute:
     """Chooses tribute and return cards: the `cards` of an agent (see `Matches.card_decisions`)."""
 
-    def __init__(self, network: Values, seed: int = 0) -> None:
-        """Take a network. seed: of the cards that payers imagine to come back; one call, one generator."""
-        self.network, self.seed = network, seed
+    def __init__(self, network: Values) -> None:
+        self.network = network
 
     def __call__(self, decisions: CardDecisions) -> NDArray[np.int64]:
         """Return a card for each decision, [k] int64."""
@@ -91,7 +90,7 @@ class NetworkTribute:
 
     def _returns(self, decisions: CardDecisions) -> NDArray[np.int64]:
         """Return cards that may come back, [k, RETURNS]: unseen, up to T, not of the level."""
-        rng = np.random.default_rng(self.seed)
+        rng = np.random.default_rng(0)  # anew for each call: answers do not hang on those before
         unseen = 2 - unpack(decisions.hands).astype(np.float64)
         allowed = (CARD_RANK <= HIGHEST_RETURN) & (decisions.levels[:, None] != CARD_RANK)
         # the largest of n exponential races by weight: a draw without replacement

@@ -100,26 +100,17 @@ def label_rounds(
     return replace(whole, outcome=outcome_classes(seats, payoff[whole.outcome]))
 
 
-@dataclass(frozen=True)
-class Agreement:
-    """How a student's greedy moves compare with the teacher's.
+def agreement(student: Inference, labelled: Labelled) -> tuple[float, float]:
+    """Return at which share of labelled decisions student and teacher prefer the same move, and what is lost.
 
-    share: of decisions at which both prefer the same move. lost: levels a decision that the teacher thinks
-    the student's choices give away.
+    The latter in levels a decision that the teacher thinks the student's choices give away.
     """
-
-    share: float
-    lost: float
-
-
-def agreement(student: Inference, labelled: Labelled) -> Agreement:
-    """Return how the student's greedy moves compare with the teacher's at labelled decisions."""
     scores = student.advantages(Decisions.of(labelled.states, labelled.actions))
     offsets = labelled.actions.offsets
     mine = draw_soft(scores, offsets, 0.0, 0.0, np.random.default_rng(0))[0] + offsets[:-1]
     best = draw_soft(labelled.advantages, offsets, 0.0, 0.0, np.random.default_rng(0))[0] + offsets[:-1]
     lost = labelled.advantages[best] - labelled.advantages[mine]
-    return Agreement(float((mine == best).mean()), float(lost.mean()))
+    return float((mine == best).mean()), float(lost.mean())
 
 
 def distil(
@@ -153,8 +144,8 @@ def distil(
         return _loss(student, batch, config.temperature)
 
     def evaluate(losses: list[float]) -> dict[str, float]:
-        found, mean = agreement(as_inference(student), held_out), float(np.mean(losses))
-        return {"decisions": done, "loss": mean, "agreement": found.share, "lost": found.lost}
+        share, lost = agreement(as_inference(student), held_out)
+        return {"decisions": done, "loss": float(np.mean(losses)), "agreement": share, "lost": lost}
 
     with ThreadPoolExecutor(1) as pool:
         coming = pool.submit(label_rounds, teacher, config.rounds, rng.spawn(1)[0], config)

@@ -9,7 +9,7 @@ PerfectDou). With trace < 1 the return is the lambda-return through the critic's
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -100,11 +100,6 @@ class Learner(PieceLearner):
         self._forgets = np.random.default_rng([config.seed, 1])
 
     @property
-    def features(self) -> str:
-        """Name of the network's inputs."""
-        return str(self.network.features)
-
-    @property
     def _fast(self) -> bool:
         """Whether a snapshot of the network can take the fast path."""
         return self.device.type == "cpu" and self.network.config.kind == "ours"
@@ -157,8 +152,10 @@ class Learner(PieceLearner):
     ) -> NDArray[np.float64]:
         """Return shares of OUTCOMES for the seat's side at each state, [n, 7] float64, by their logits."""
         out = np.empty((len(states), len(OUTCOMES)))
+        size = CACHED if self.device.type == "cpu" else MOST
         with torch.inference_mode(), self.precision():
-            for rows in self._parts(len(states)):
+            for start in range(0, len(states), size):
+                rows = slice(start, start + size)
                 out[rows] = F.softmax(logits(states[rows], seats[rows]).float(), 1).cpu().numpy()
         return out
 
@@ -178,12 +175,6 @@ class Learner(PieceLearner):
         shares = critic_values(record.states, record.seats)
         found: Array = np.einsum("nk,nk->n", shares, result_worth(record.states, record.seats))
         return found
-
-    def _parts(self, n: int) -> Iterator[slice]:
-        """Yield the rows of n samples in parts: on a processor, of as many as its cache holds layers of."""
-        size = CACHED if self.device.type == "cpu" else MOST
-        for start in range(0, n, size):
-            yield slice(start, min(start + size, n))
 
     def losses(self, samples: Samples) -> Losses:
         """Return the mean losses over a part of a batch: in levels squared, and in nats.

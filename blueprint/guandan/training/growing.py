@@ -23,12 +23,10 @@ from games.support.array_types import Array
 from games.support.configuration import ConfigError
 
 
-def grown_tensors(
-    tensors: dict[str, Array], old: NetworkConfig, new: NetworkConfig, seed: int = 0
-) -> dict[str, Array]:
+def grown_tensors(tensors: dict[str, Array], old: NetworkConfig, new: NetworkConfig) -> dict[str, Array]:
     """Return the tensors of a network of configuration `new` that plays and values as that of `old` does.
 
-    tensors: those named `network.*` and `critic.*`. seed: of what new units begin with.
+    tensors: those named `network.*` and `critic.*`.
     Raises ConfigError where something would have to shrink.
     """
     for name in ("state", "blocks", "action", "action_blocks", "critic", "past", "hands", "stakes"):
@@ -40,7 +38,7 @@ def grown_tensors(
         raise ConfigError(f"growing: only networks of the kind 'ours' grow; got {old.kind!r}")
     if bool(old.critic) != bool(new.critic):
         raise ConfigError(f"growing: a critic that is not there cannot grow; got {new.critic}")
-    torch.manual_seed(seed)
+    torch.manual_seed(0)  # what new units begin with
     modules: dict[str, torch.nn.Module] = {"network": QNetwork(new)}
     if new.critic:
         modules["critic"] = Critic(new.critic)
@@ -61,9 +59,7 @@ def grown_tensors(
     return grown
 
 
-def grow_checkpoint(
-    source: str | Path | None, target: str | Path, changes: dict[str, Any], *, seed: int = 0
-) -> NetworkConfig:
+def grow_checkpoint(source: str | Path | None, target: str | Path, changes: dict[str, Any]) -> NetworkConfig:
     """Write a grown checkpoint from which training goes on; return its configuration.
 
     source: a checkpoint of the kind "ours", by default the shipped one. changes: of its `NetworkConfig`.
@@ -75,9 +71,9 @@ def grow_checkpoint(
     old = NetworkConfig.from_json(description["network"])
     new = attrs.evolve(old, **changes)
     learned = {k.removeprefix("learned."): v for k, v in tensors.items() if k.startswith("learned.")}
-    grown = grown_tensors(tensors, old, new, seed)
+    grown = grown_tensors(tensors, old, new)
     if learned:
-        grown |= {f"learned.{k}": v for k, v in grown_tensors(learned, old, new, seed).items()}
+        grown |= {f"learned.{k}": v for k, v in grown_tensors(learned, old, new).items()}
     described = description | {"network": new.to_json(), "features": QNetwork(new).features}
     write_checkpoint(target, grown, described)
     return new

@@ -115,7 +115,7 @@ class Trainer(SelfPlayTrainer):
         """Return what a checkpoint says of the network, the training and the league."""
         return {
             "game": "guandan",
-            "features": self.learner.features,
+            "features": self.learner.network.features,
             "network": self.network_config.to_json(),
             "train": self.config.to_json(),
             "league": self.league.to_json(),
@@ -139,6 +139,6 @@ class Trainer(SelfPlayTrainer):
         network = NetworkConfig.from_json(description["network"])
         config = TrainConfig.from_json(description["train"]) if config is None else config
         trainer = cls(network, config, device=device, threads=threads)
-        trainer.resume(path, tensors, description, trainer.learner.features)
+        trainer.resume(path, tensors, description, trainer.learner.network.features)
         trainer.league.restore(description.get("league"))
         return trainer
