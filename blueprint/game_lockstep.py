@@ -109,21 +109,6 @@ class PlayRecord:
         named = ("states", "actions", "seats", "rounds", "chance")
         return replace(self, **{name: getattr(self, name)[mask] for name in named})
 
-    @classmethod
-    def joined(cls, parts: Sequence[Self]) -> Self:
-        """Return the decisions of all parts as those of one."""
-        before = np.cumsum([0, *(len(part.final) for part in parts[:-1])])
-        return cls(
-            join([part.states for part in parts]),
-            join([part.actions for part in parts]),
-            np.concatenate([part.seats for part in parts]),
-            np.concatenate([part.rounds + first for part, first in zip(parts, before, strict=True)]),
-            np.concatenate([part.chance for part in parts]),
-            join([part.final for part in parts]),
-            sum(part.steps for part in parts),
-            sum(part.offered for part in parts),
-        )
-
 
 class RoundsPast(Past, Protocol):
     """The moves of rounds that advance together."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import attrs
 import numpy as np
 from numpy.typing import NDArray
 
@@ -19,40 +18,28 @@ from games.guandan.combos import BOMB_CLASS, combo_strength
 from games.guandan.rounds.state import LEVEL, action_words
 from games.round_rows import views
 from games.support.array_types import Array, Bytes, Ints
-from games.support.configuration import ConfigError, Configuration, real
+from games.support.configuration import ConfigError
 from games.support.kernel import kernel
 from games.support.near import near
 
-
-@attrs.frozen(slots=False)
-class Style(Configuration):
-    """A way to play on: bonuses in levels on top of the blueprint's Q.
-
-    passing: of the pass. bombing: of every bomb. shedding: of each card played. height: of the highest rank
-    over the lowest, in proportion between.
-    """
-
-    passing: float = attrs.field(default=0.0, validator=real(-3, 3))
-    bombing: float = attrs.field(default=0.0, validator=real(-3, 3))
-    shedding: float = attrs.field(default=0.0, validator=real(-3, 3))
-    height: float = attrs.field(default=0.0, validator=real(-3, 3))
-
-
-STYLES: dict[str, Style] = {
-    "blueprint": Style(),
-    "yield": Style(passing=0.15),
-    "contest": Style(passing=-0.15),
-    "bomb": Style(bombing=0.2),
-    "hold": Style(bombing=-0.3),
-    "low": Style(height=-0.15),
-    "high": Style(height=0.15),
-    "rush": Style(shedding=0.03),
+BONUSES = ("passing", "bombing", "shedding", "height")
+"""Levels on top of the blueprint's Q: of the pass, of every bomb, of each card played, and of the highest
+rank over the lowest, in proportion between."""
+STYLES: dict[str, dict[str, float]] = {
+    "blueprint": {},
+    "yield": {"passing": 0.15},
+    "contest": {"passing": -0.15},
+    "bomb": {"bombing": 0.2},
+    "hold": {"bombing": -0.3},
+    "low": {"height": -0.15},
+    "high": {"height": 0.15},
+    "rush": {"shedding": 0.03},
 }
 """Continuations by name (bonuses ours: each changes about one decision in ten of the shipped network)."""
 
 
 def style_table(names: tuple[str, ...]) -> NDArray[np.float32]:
-    """Return the bonuses of some styles, [len(names), 4] float32: passing, bombing, shedding, height.
+    """Return the bonuses of some styles, [len(names), 4] float32, in the order of `BONUSES`.
 
     Raises ConfigError for a name that no style has.
     """
@@ -60,7 +47,7 @@ def style_table(names: tuple[str, ...]) -> NDArray[np.float32]:
         if name not in STYLES:
             hint = near(name, STYLES, f"one of {', '.join(STYLES)}")
             raise ConfigError(f"continuations: no style is called {name!r}; {hint}")
-    rows = [[s.passing, s.bombing, s.shedding, s.height] for s in (STYLES[name] for name in names)]
+    rows = [[STYLES[name].get(bonus, 0.0) for bonus in BONUSES] for name in names]
     return np.array(rows, np.float32).reshape(len(names), 4)
 
 
