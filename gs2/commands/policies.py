@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -125,9 +124,8 @@ def blueprint(
         raise PolicyError(f"{output}: a JSON policy holds no run to resume; use --fresh to replace it")
     if output is not None:
         click.get_current_context().with_resource(hold(output))
-    limits = Limits(
-        iterations if iterations is not None else (None if target or seconds else 1000), target, seconds
-    )
+    if iterations is None and not (target or seconds):
+        iterations = 1000
     if output is not None and is_public_output(output):
         if form == "listed" and not fresh:
             raise PolicyError(f"{output}: its run is on the public tree; use --form public, or --fresh")
@@ -170,7 +168,7 @@ def blueprint(
         stderr().print(f"resuming {run.run_file} at iteration {run.iteration:,}")
     began = time.perf_counter()
     with Interruption() as asked:
-        stopped = _advance(run, row.name, limits, asked)
+        stopped = _advance(run, row.name, (iterations, target, seconds), asked)
         with working("saving …") as tell:
             run.finish(tell)
     result = {
@@ -193,18 +191,6 @@ def blueprint(
         stdout().print(f"written to {output}{how}", soft_wrap=True)
     if stopped == "interruption":
         raise SystemExit(asked.exit_code)
-
-
-@dataclass(frozen=True)
-class Limits:
-    """Where a run ends, at the first that it comes to.
-
-    iterations: in all. target: exploitability, in payoffs. seconds: of this call.
-    """
-
-    iterations: int | None
-    target: float | None
-    seconds: float | None
 
 
 def _print_result(result: dict[str, Any], as_json: bool) -> None:
@@ -232,9 +218,17 @@ def _print_result(result: dict[str, Any], as_json: bool) -> None:
         out.print(shift_line(result))
 
 
-def _advance(run: SolverRun[Any], name: str, limits: Limits, asked: Interruption) -> str:
-    """Take a run to its first limit, with a live line and regular saves; return what stopped it."""
-    last, target, seconds = limits.iterations, limits.target, limits.seconds
+def _advance(
+    run: SolverRun[Any],
+    name: str,
+    limits: tuple[int | None, float | None, float | None],
+    asked: Interruption,
+) -> str:
+    """Take a run to its first limit, with a live line and regular saves; return what stopped it.
+
+    limits: iterations in all; exploitability, in payoffs; seconds of this call.
+    """
+    last, target, seconds = limits
     began = saved = time.perf_counter()
     pause = SAVE_EVERY
     pace = 0.0
