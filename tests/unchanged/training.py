@@ -10,6 +10,7 @@ import numpy as np
 from blueprint.guandan import SHIPPED
 from blueprint.guandan.train_config import TrainConfig
 from blueprint.guandan.training.trainer import Trainer
+from blueprint.learning.self_play import Setup
 
 CONFIG: dict[str, Any] = {
     "rounds": 24,
@@ -34,7 +35,7 @@ def training_step() -> dict[str, Any]:
     threads = torch.get_num_threads()
     torch.manual_seed(0)
     try:
-        trainer = Trainer.load(SHIPPED, threads=1, config=TrainConfig(**CONFIG))
+        trainer = Trainer.begun(SHIPPED, config=TrainConfig(**CONFIG), setup=Setup(threads=1))
         trainer.rng = np.random.default_rng(CONFIG["seed"])  # the cards that were recorded
         trainer.run_generation()
         trainer.run_generation()

@@ -62,23 +62,29 @@ class Trainer(SelfPlayTrainer):
     @classmethod
     def begun(
         cls,
-        path: Path | None,
+        path: str | Path | None,
         network: NetworkConfig | None = None,
         config: TrainConfig | None = None,
         setup: Setup | None = None,
     ) -> Trainer:
         """Return a new trainer, or for a path the one that a checkpoint holds.
 
+        A checkpoint for inference holds neither moments nor a random stream; both begin anew.
         network: None is that of the checkpoint, or the default. config: replaces that of the checkpoint.
-        Raises CheckpointError as `load`, and for another network than the checkpoint's; WorkError where
-        actors cannot be started.
+        Raises CheckpointError if the file is damaged, foreign, of another network, or lacks what resuming
+        needs; WorkError where actors cannot be started.
         """
         setup = setup or Setup()
         there: dict[str, Any] = {"device": setup.device, "threads": setup.threads}
         if path is None:
             trainer = cls(network or NetworkConfig(), config or TrainConfig(), **there)
         else:
-            trainer = cls.load(path, config=config, **there)
+            tensors, description = read_checkpoint(path)
+            check_description(path, description, {"network": dict, "train": dict})
+            config = TrainConfig.from_json(description["train"]) if config is None else config
+            trainer = cls(NetworkConfig.from_json(description["network"]), config, **there)
+            trainer.resume(path, tensors, description, trainer.learner.network.features)
+            trainer.league.restore(description.get("league"))
         if network not in (None, trainer.network_config):
             raise CheckpointError(
                 f"checkpoint: {path} holds {trainer.network_config}, got {network}; "
@@ -124,21 +130,3 @@ class Trainer(SelfPlayTrainer):
     def evaluation_deals(self, rounds: int) -> Array:
         """Return the deals that tell how a run gets on, [rounds], the same every time."""
         return duplicate_deals(np.arange(rounds), EVALUATION_SEED)
-
-    @classmethod
-    def load(
-        cls, path: str | Path, *, device: str = "cpu", threads: int = 2, config: TrainConfig | None = None
-    ) -> Trainer:
-        """Return the trainer that a checkpoint describes; `config` replaces its training configuration.
-
-        A checkpoint for inference holds neither moments nor a random stream; both begin anew.
-        Raises CheckpointError if the file is damaged, foreign or lacks what resuming needs.
-        """
-        tensors, description = read_checkpoint(path)
-        check_description(path, description, {"network": dict, "train": dict})
-        network = NetworkConfig.from_json(description["network"])
-        config = TrainConfig.from_json(description["train"]) if config is None else config
-        trainer = cls(network, config, device=device, threads=threads)
-        trainer.resume(path, tensors, description, trainer.learner.network.features)
-        trainer.league.restore(description.get("league"))
-        return trainer

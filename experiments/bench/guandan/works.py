@@ -186,14 +186,14 @@ def training(*, rounds: int, threads: int = 1, seed: int = 0) -> Do:
     from blueprint.guandan import SHIPPED
     from blueprint.guandan.train_config import TrainConfig
     from blueprint.guandan.training.trainer import Trainer
+    from blueprint.learning.self_play import Setup
 
     torch.set_num_threads(1)
     saved = TrainConfig.from_json(read_checkpoint(SHIPPED, prefix="-")[1]["train"])
     # with focus there is more to play than to learn: a thread more keeps the cores busy
     more = int(threads > 1 and saved.focus > 0)
-    trainer = Trainer.load(
-        SHIPPED, threads=threads + more, config=saved.replace(rounds=2 * rounds, seed=seed)
-    )
+    config, setup = saved.replace(rounds=2 * rounds, seed=seed), Setup(threads=threads + more)
+    trainer = Trainer.begun(SHIPPED, config=config, setup=setup)
     trainer.run_generation()
 
     def generation() -> int:

@@ -18,6 +18,7 @@ from blueprint.guandan.play.network_play import NetworkPlay, network_agent
 from blueprint.guandan.play.quick_agents import load_quick_agent
 from blueprint.guandan.train_config import NetworkConfig, TrainConfig
 from blueprint.guandan.training.trainer import Trainer
+from blueprint.learning.self_play import Setup
 from blueprint.papers.danzero import DANZERO_HASH, DanZeroNetwork
 from blueprint.papers.recipes import RECIPES, named_recipe
 from games.guandan.views.features import action_features, state_features
@@ -63,7 +64,7 @@ def test_a_recipe_trains_and_goes_on_from_its_checkpoint_as_without_a_break(
     trainer.save(path)
     _, description = read_checkpoint(path, prefix="-")
     assert description["train"]["recipe"] == name
-    again = Trainer.load(path, threads=1)
+    again = Trainer.begun(path, setup=Setup(threads=1))
     assert (again.config, again.network_config) == (trainer.config, trainer.network_config)
     one, other = (t.learner.optimiser.state_dict()["state"] for t in (trainer, again))
     assert one.keys() == other.keys()
@@ -226,4 +227,4 @@ def test_the_layout_has_a_name_of_its_own_and_others_are_refused(tmp_path: Path)
         read_checkpoint(tmp_path / "a.safetensors", features=FEATURE_HASH)
     write_checkpoint(tmp_path / "b.safetensors", tensors, description | {"features": FEATURE_HASH})
     with pytest.raises(CheckpointError, match="features"):
-        Trainer.load(tmp_path / "b.safetensors")
+        Trainer.begun(tmp_path / "b.safetensors")

@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from blueprint.guandan.training.trainer import Trainer
+from blueprint.learning.self_play import Setup
 from blueprint.papers.top_policy import TopAgent, policy_loss
 from blueprint.protocol import Decisions
 from blueprint.soft_choices import TopChoices
@@ -116,7 +117,7 @@ def test_training_keeps_choices_beside_their_decisions_and_resumes(
         assert np.array_equal(picked, samples.actions)
         assert np.all((samples.share > 0) & (samples.share <= 1))
     trainer.save(tmp_path / "a.safetensors")
-    again = Trainer.load(tmp_path / "a.safetensors", threads=1)
+    again = Trainer.begun(tmp_path / "a.safetensors", setup=Setup(threads=1))
     assert again.config == config
     again.run_generation()
     assert again.decisions > trainer.decisions

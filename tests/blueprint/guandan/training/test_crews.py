@@ -95,7 +95,7 @@ def test_a_resumed_run_deals_other_games_than_those_that_were_out(tmp_path: Path
     for _ in range(2):
         trainer.run_generation()
     trainer.save(tmp_path / "a.safetensors")
-    again = Trainer.load(tmp_path / "a.safetensors", threads=1)
+    again = Trainer.begun(tmp_path / "a.safetensors", setup=Setup(threads=1))
     assert again.config.staleness == 2 and again.ahead == 0 and again.decisions == trainer.decisions
     row = again.run_generation()
     assert row["generation"] == 3 and again.rounds == 3 * FAST.rounds

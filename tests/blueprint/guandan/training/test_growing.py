@@ -13,6 +13,7 @@ from blueprint.checkpoint import read_checkpoint
 from blueprint.guandan.network.inference import load_inference
 from blueprint.guandan.training.growing import grow_checkpoint
 from blueprint.guandan.training.trainer import Trainer
+from blueprint.learning.self_play import Setup
 from blueprint.protocol import Decisions
 from games.support.configuration import ConfigError
 from tests.blueprint.guandan.positions import FAST, random_decisions
@@ -62,7 +63,7 @@ def test_a_grown_network_plays_and_values_as_before(changes: dict, trained: Path
     assert read_checkpoint(grown)[1]["decisions"] == read_checkpoint(trained)[1]["decisions"] > 0
     # and it learns: with new parts, and from where it was
     inside = FAST.replace(matches=0.5) if "stakes" in changes else FAST
-    trainer = Trainer.load(grown, threads=1, config=inside)
+    trainer = Trainer.begun(grown, config=inside, setup=Setup(threads=1))
     rows = [trainer.run_generation() for _ in range(2)]
     assert trainer.decisions > rows[0]["decisions"] > read_checkpoint(trained)[1]["decisions"]
     moved = trainer.learner.network.state_dict()
@@ -102,7 +103,7 @@ def test_grown_parts_may_learn_faster_than_the_rest(trained: Path, tmp_path: Pat
     moved = []
     for fresh in (0.0, 1.0, 10.0):
         config = FAST.replace(matches=0.5, fresh=fresh, focus=0.0)
-        trainer = Trainer.load(grown, threads=1, config=config)
+        trainer = Trainer.begun(grown, config=config, setup=Setup(threads=1))
         for _ in range(2):
             trainer.run_generation()
         now = trainer.learner.network.state_dict()
@@ -110,6 +111,6 @@ def test_grown_parts_may_learn_faster_than_the_rest(trained: Path, tmp_path: Pat
     assert moved[0] == [0.0, 0.0]
     assert all(fast > 3 * slow > 0 for slow, fast in zip(moved[1], moved[2], strict=True))
     trainer.save(tmp_path / "again.safetensors")
-    again = Trainer.load(tmp_path / "again.safetensors", threads=1)
+    again = Trainer.begun(tmp_path / "again.safetensors", setup=Setup(threads=1))
     one, two = trainer.learner.optimiser.state_dict(), again.learner.optimiser.state_dict()
     assert len(one["state"]) == len(two["state"]) == len(again.learner.parameters)

@@ -120,9 +120,9 @@ def test_a_league_is_kept_with_the_checkpoint(tmp_path) -> None:
     assert trainer.league.names == ("strong", "greedy", "varied")
     assert 0 < trainer.league.met.sum() <= 12 and np.any(trainer.league.won < 0)
     trainer.save(tmp_path / "a.safetensors")
-    again = Trainer.load(tmp_path / "a.safetensors")
+    again = Trainer.begun(tmp_path / "a.safetensors")
     assert again.league.to_json() == trainer.league.to_json()
-    fewer = Trainer.load(tmp_path / "a.safetensors", config=config.replace(strangers="greedy,strong"))
+    fewer = Trainer.begun(tmp_path / "a.safetensors", config=config.replace(strangers="greedy,strong"))
     assert fewer.league.met.tolist() == [trainer.league.met[1], trainer.league.met[0]]
 
 

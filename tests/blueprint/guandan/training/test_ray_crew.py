@@ -132,7 +132,7 @@ def test_a_run_on_actors_ends_at_ctrl_c_with_its_last_whole_generation(
 
     before = signal.getsignal(signal.SIGINT)
     trainer = train(tmp_path, begin, RunLimits(call_minutes=5), RunManner(progress=progress))
-    again = Trainer.load(tmp_path / "last.safetensors", threads=1)
+    again = Trainer.begun(tmp_path / "last.safetensors", setup=Setup(threads=1))
     assert len(rows) >= 3 and again.generation == len(rows) == trainer.generation
     assert again.rounds == config.rounds * len(rows)
     assert again.decisions == rows[-1]["decisions"]

@@ -68,11 +68,11 @@ def test_a_run_goes_on_with_the_cards_it_would_have_had(old: bool, tmp_path: Pat
     if old:
         del told["stream"]
     write_checkpoint(tmp_path / "a.safetensors", tensors, told)
-    assert drawn(Trainer.load(tmp_path / "a.safetensors")) == drawn(trainer)
+    assert drawn(Trainer.begun(tmp_path / "a.safetensors")) == drawn(trainer)
     for wrong in (5, "x", [-1]):
         write_checkpoint(tmp_path / "b.safetensors", tensors, {**told, "stream": wrong})
         with pytest.raises(CheckpointError, match="must hold the state of a PCG64"):
-            Trainer.load(tmp_path / "b.safetensors")
+            Trainer.begun(tmp_path / "b.safetensors")
 
 
 def test_what_is_still_to_be_learned_is_learned_once() -> None:
@@ -94,7 +94,7 @@ def test_the_mean_of_the_weights_plays_values_and_is_what_a_checkpoint_holds(tmp
     learner = trainer.learner
     path = tmp_path / "a.safetensors"
     trainer.save(path)
-    again = Trainer.load(path).learner
+    again = Trainer.begun(path).learner
     for name, now, then in (
         ("network", learner.mean_network, again.mean_network),
         ("critic", learner.mean_critic, again.mean_critic),
@@ -159,7 +159,7 @@ def test_a_run_without_means_goes_on_with_them_and_back(tmp_path: Path) -> None:
     assert not read_checkpoint(tmp_path / "last.safetensors", prefix="learned.")[0]
     trained(tmp_path, None, FAST.replace(average=0.5))
     learned = read_checkpoint(tmp_path / "last.safetensors", prefix="learned.network.")[0]
-    back = Trainer.load(tmp_path / "last.safetensors", config=bare)
+    back = Trainer.begun(tmp_path / "last.safetensors", config=bare)
     assert learned and back.learner.mean_network is back.learner.network
     for key, value in back.learner.network.state_dict().items():
         assert np.array_equal(value.numpy(), learned[f"learned.network.{key}"])
@@ -169,15 +169,15 @@ def test_a_foreign_or_damaged_checkpoint_is_refused(run: Path, tmp_path: Path) -
     path, whole = tmp_path / "other.safetensors", (run / "last.safetensors").read_bytes()
     path.write_bytes(whole[: len(whole) // 2])
     with pytest.raises(CheckpointError, match="damaged"):
-        Trainer.load(path)
+        Trainer.begun(path)
     save_file({"x": np.zeros(3)}, path)
     with pytest.raises(CheckpointError, match="format"):
-        Trainer.load(path)
+        Trainer.begun(path)
     described = {"network": SMALL.to_json(), "train": FAST.to_json(), "decisions": 0}
     for more, told in (({}, "network is missing"), (described, "features")):
         write_checkpoint(path, {}, {"features": "0000", **more})
         with pytest.raises(CheckpointError, match=told):
-            Trainer.load(path)
+            Trainer.begun(path)
 
 
 def test_a_checkpoint_keeps_its_evaluation_and_can_be_trained_on_once_exported(tmp_path: Path) -> None:
@@ -186,9 +186,9 @@ def test_a_checkpoint_keeps_its_evaluation_and_can_be_trained_on_once_exported(t
     won = trainer.evaluate(["random", "greedy"], 4)
     assert won.keys() == {"random", "greedy"} and won == trainer.evaluate(["random", "greedy"], 4)
     trainer.save(tmp_path / "a.safetensors")
-    assert Trainer.load(tmp_path / "a.safetensors").evaluation == trainer.evaluation
+    assert Trainer.begun(tmp_path / "a.safetensors").evaluation == trainer.evaluation
     export_checkpoint(tmp_path / "a.safetensors", tmp_path / "b.safetensors")
-    again = Trainer.load(tmp_path / "b.safetensors")
+    again = Trainer.begun(tmp_path / "b.safetensors")
     assert again.decisions == trainer.decisions
     again.run_generation()
     assert np.isfinite(again.run_generation()["advantage"])
