@@ -176,29 +176,19 @@ SEED = click.IntRange(0, (1 << 63) - 1)
 class OutputType(click.Path):
     """A file or a folder to write: that it can be is found out before any work is done.
 
-    folder: whether a folder is wanted; it need not exist.
+    folder: whether a folder is wanted; it need not exist. new: whether a file that is there is refused.
     """
 
-    def __init__(self, *, folder: bool = False) -> None:
+    def __init__(self, *, folder: bool = False, new: bool = False) -> None:
         super().__init__(path_type=Path)
-        self.folder = folder
+        self.folder, self.new = folder, new
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
         """Return the path; the reason why it cannot be written, in one line, reaches the user."""
-        from games.support.files import check_folder, check_output
+        from games.support.files import FileProblem, check_folder, check_output
 
-        return check_folder(value, create=False) if self.folder else check_output(value)
-
-
-class NewFileType(OutputType):
-    """A file to write once: like `OutputType`, and one that is there already is refused as well."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
-        """Return the path; the reason why it cannot be written, in one line, reaches the user."""
-        from games.support.files import FileProblem
-
-        path = super().convert(value, param, ctx)
-        if path.exists():
+        path = check_folder(value, create=False) if self.folder else check_output(value)
+        if self.new and path.exists():
             raise FileProblem(f"{path}: must be a new file; this one is there; choose another name")
         return path
 
@@ -234,7 +224,7 @@ def held_checkpoint(path: Path, *, new: Iterable[Path] = ()) -> Path:
 
 OUTPUT_FILE = OutputType()
 OUTPUT_FOLDER = OutputType(folder=True)
-NEW_FILE = NewFileType()
+NEW_FILE = OutputType(new=True)
 
 
 PICTURES = {".svg": b"<svg", ".png": b"\x89PNG\r\n\x1a\n", ".pdf": b"%PDF-"}

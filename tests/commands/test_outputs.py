@@ -17,7 +17,7 @@ from blueprint.guandan import SHIPPED
 from cfr.policies.policy import load_policy, load_state
 from experiments.refinement.rows import read_rows
 from games.support.locks import hold
-from gs2.commands.common import SEED, FiniteRange, NewFileType
+from gs2.commands.common import SEED, FiniteRange
 from tests.commands.runner import TINY, gs2, one_line, ran, refused, started
 from tests.commands.tree import COMMANDS
 from tests.patience import amount
@@ -81,7 +81,7 @@ def test_every_output_of_a_command_is_tried_here() -> None:
         name = path[0] if path[0] in NEW | FOLDERS else " ".join(path)
         outputs |= {name for option in command.params if "--output" in option.opts}
         for option in command.params:
-            if isinstance(option.type, NewFileType) and "--output" not in option.opts:
+            if getattr(option.type, "new", False) and "--output" not in option.opts:
                 new.add(f"{name} {option.opts[0]}")
     tried = {name for name in NEW | FOLDERS | LEARNING if not name.startswith("bench") and "--" not in name}
     assert outputs == tried and new == {name for name in NEW if "--" in name}

@@ -251,10 +251,7 @@ class TableServer:
             await asyncio.sleep(0.05)
             now = time.monotonic()
             for room in list(self.rooms.values()):
-                try:
-                    room.tick(now)
-                except Exception:
-                    self._broken(room)
+                self._guarded(room, room.tick, now)
             if silence and now - looked > silence / 3:
                 looked = now
                 for connection in list(self._connections):
@@ -327,6 +324,7 @@ class TableServer:
         self.handling.add(time.perf_counter() - began)
 
     def _guarded(self, room: Room, function: Callable[..., None], *arguments: Any) -> None:
+        """Call a function; what it breaks at a table must not reach another."""
         try:
             function(*arguments)
         except Exception:
