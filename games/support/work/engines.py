@@ -9,7 +9,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wai
 from concurrent.futures.process import BrokenProcessPool
 from typing import Any, TypeVar
 
-from games.support.interruption import Interrupted, Interruption, breaking, deaf_children
+from games.support.interruption import Interrupted, Interruption, breaking, deaf_children, end_with_parent
 from games.support.work.executor import Executor, Stop, Task, WorkerLost, available_cores
 from games.support.work.where import Place
 
@@ -79,6 +79,7 @@ _work: Callable[[Any, Any], Any] | None = None
 def _begin(task: Task[Any, Any, Any]) -> None:
     """Prepare a process."""
     global _state, _work
+    end_with_parent()
     _state, _work = task.prepare(*task.arguments), task.work
 
 
@@ -90,8 +91,8 @@ def _do(piece: Any) -> Any:
 class _Processes(Executor[Piece, Found]):
     """Does pieces in fresh processes of this machine.
 
-    The processes start with the first piece and end with `close`. They never hear Ctrl-C: whoever started
-    them decides. A process that dies ends the work with WorkerLost.
+    The processes start with the first piece and end with `close`, or as this one is killed. They never hear
+    Ctrl-C: whoever started them decides. A process that dies ends the work with WorkerLost.
     """
 
     size = 0

@@ -22,6 +22,7 @@ from games.support.work.gs2_build import build_differences, this_build
 from games.support.work.where import Place, WorkError, installed, where_from, where_of
 from gs2.cli import main
 from tests.games.support.work import pieces
+from tests.patience import PATIENCE
 
 
 @pytest.mark.parametrize("count", [1, 2])
@@ -69,6 +70,22 @@ def test_a_key_belongs_to_one_piece_at_a_time_and_a_process_that_dies_is_told() 
             executor.submit("k", 2)
         with pytest.raises(WorkerLost, match="ended without an answer"):
             list(results(executor, ((k, k) for k in range(4))))
+
+
+def test_processes_end_with_the_one_that_started_them() -> None:
+    code = (
+        "import os, signal\n"
+        "from games.support.work.engines import executor_at\n"
+        "from games.support.work.executor import Task, in_order\n"
+        "from games.support.work.where import where_of\n"
+        "from tests.games.support.work import pieces\n"
+        "with executor_at(where_of(2), Task(pieces.factor, (1,), pieces.times)) as executor:\n"
+        "    print(list(in_order(executor, range(4))), flush=True)\n"
+        "    os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    # ends only when the last process has let go of the pipe
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=PATIENCE)
+    assert done.stdout == "[0, 1, 2, 3]\n"
 
 
 def test_places_are_named_and_name_themselves() -> None:
