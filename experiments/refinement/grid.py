@@ -128,7 +128,10 @@ class Grid:
                 preset(split_spec(one)[0])
 
     def cells(self) -> Iterator[Cell]:
-        """Yield the cells, small games and the first seed of everything first, short limits before long."""
+        """Yield each cell once, small games and the first seed of everything first, short limits first."""
+        yield from dict.fromkeys(self._product())
+
+    def _product(self) -> Iterator[Cell]:
         limits: list[tuple[float | None, int | None]] = [(limit, None) for limit in sorted(self.limits)]
         limits += [(None, n) for n in self.iterations]
         for game in self.games:

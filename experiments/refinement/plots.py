@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from experiments.refinement.methods import without_field
+from experiments.refinement.methods import split_passes, without_field
 from experiments.refinement.rows import STRENGTH_METHODS, CellSummary, by_strength, grouped
+from games.support.spec import field_types, read_settings
+from gs2.search.config.search import SearchConfig
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -22,9 +24,11 @@ SHOWN_AS_NOTHING = 1e-2
 
 
 def base_and_k(method: str) -> tuple[str, int | None]:
-    """Return a method without its k, and the k."""
+    """Return a method without its k, and the k; passes are one method, and have none."""
     base, found = without_field(method, "k")
-    return base, int(found[-1]) if found else None
+    if not found or len(split_passes(method)) > 1:
+        return method, None
+    return base, read_settings([f"k={found[-1]}"], field_types(SearchConfig))["k"]
 
 
 def plot_k(summaries: Sequence[CellSummary], path: Path) -> None:

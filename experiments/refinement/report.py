@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
@@ -41,6 +42,10 @@ ROWS_FORMAT = "gs2 rows"
 VERSION = 1
 SCRIPTS = ("vendor/vega.min.js", "vendor/vega-lite.min.js", "vendor/vega-interpreter.min.js")
 """Scripts that draw the plots, in the order in which they run."""
+
+
+LONGEST = 80
+"""Characters of a picture's name; each may take three bytes."""
 
 
 def seconds_words(seconds: float) -> str:
@@ -492,7 +497,10 @@ def write_report(
                 say(f"no {name}-…-{kind}.png: {reason}")
                 continue
             for blueprint, chosen in grouped(summaries, lambda row: row.blueprint).items():
-                file = f"{name}-{blueprint.replace(':', '-')}-{kind}.png"
+                # of a blueprint or grid named by a path, too: one name of a file, and not too long for it
+                file = re.sub(r"[^\w.+-]+", "-", f"{name}-{blueprint}-{kind}.png")[-LONGEST:]
+                if output.with_name(file) in written:
+                    file = f"{len(written)}-{file}"
                 plot(
                     grouped(chosen, lambda row: block_of(row)[2])[block_of(chosen[0])[2]],
                     output.with_name(file),

@@ -21,7 +21,7 @@ import numpy as np
 
 from experiments.refinement.grid import Cell, Grid, GridError, differs_by_seed
 from games.support.bootstrap import bootstrap_interval
-from games.support.files import read_bytes, read_text, unique, write_text
+from games.support.files import read_bytes, unique, write_text
 from games.support.work.carried import files_seen, modules_seen
 
 ROWS = "rows.csv"
@@ -86,11 +86,11 @@ def read_rows(path: Path) -> list[Row]:
     Warns with DoubleRows where a cell comes again.
     """
     names = [field.name for field in fields(Row)]
-    text = read_text(path)
-    whole = text[: text.rfind("\n") + 1]
+    data = read_bytes(path)
     try:
+        whole = data[: data.rfind(b"\n") + 1].decode()
         lines = list(csv.reader(io.StringIO(whole, newline="")))
-    except csv.Error as error:
+    except (csv.Error, UnicodeDecodeError) as error:
         raise GridError(f"{path}: not a file of comma-separated values ({error}); run it afresh") from error
     if not lines or lines[0] != names:
         raise GridError(f"{path}: its columns must be {','.join(names)}; run the experiment afresh")

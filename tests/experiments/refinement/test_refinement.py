@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
+from cfr import grow, save_policy, tabular_policy, uniform_policy
 from experiments.commands import refine
 from experiments.refinement.grid import GRIDS, Cell, Grid, GridError
 from experiments.refinement.methods import method_config
@@ -19,12 +20,14 @@ from experiments.refinement.report import (
     family_table,
     place_in_family,
     pooled_rows,
+    rows_picture,
     strength_table,
     warm_table,
     write_report,
 )
 from experiments.refinement.rows import ROWS, Row, read_rows, summarise_cells
 from experiments.refinement.run import run_cell, run_grid
+from games import load_game
 from tests.patience import amount
 
 GRID = Grid(
@@ -36,6 +39,10 @@ def test_a_grid_holds_each_cell_once_and_random_methods_with_every_seed() -> Non
     cells = list(GRID.cells())
     assert len({cell.key for cell in cells}) == len(cells) == 5
     assert sum(cell.method == "gs2-r:k=1" for cell in cells) == 3
+    # gs2+path is sequential in both modes; and options may be given twice
+    modes = replace(GRID, methods=("gs2+path", "1-klss"), modes=("nested", "sequential"), seeds=1)
+    assert [cell.mode for cell in modes.cells()] == ["sequential", "nested", "sequential"]
+    assert list(replace(GRID, games=GRID.games * 2, iterations=(20, 20)).cells()) == cells
 
 
 @pytest.mark.parametrize(
@@ -131,7 +138,7 @@ def test_a_run_cut_short_goes_on_and_comes_to_the_same_a_row_for_every_cell(
     run_grid(GRID, tmp_path, stop=lambda: next(asked))
     rows = tmp_path / ROWS
     assert len(read_rows(rows)) == 2
-    rows.write_bytes(rows.read_bytes() + b"kuhn_poker,cfr:100,gs2")  # killed while writing
+    rows.write_bytes(rows.read_bytes() + "é.py:kuhn_poker".encode()[:1])  # killed while writing
     run_grid(GRID, tmp_path)
     cut, whole = (
         [(row.method, row.seed, row.exploitability) for row in read_rows(folder / ROWS)]
@@ -343,6 +350,25 @@ def test_the_report_shows_every_method_and_the_ratios_of_several_games_in_one_pl
     files = write_report([tmp_path / "two"], tmp_path / "R.md")
     (plot,) = (file for file in files if file.name.endswith("-game.png"))
     assert plot.stat().st_size > 0 and plot.name in files[0].read_text()
+
+
+def test_a_report_names_pictures_of_blueprints_in_files_and_reads_every_k(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    tree = grow(load_game("kuhn_poker"))
+    files = [tmp_path / folder / "p.npz" for folder in ("a/" + "c/" * 60, "b/" + "c/" * 60)]
+    for file in files:
+        file.parent.mkdir(parents=True)
+        save_policy(file, tabular_policy("kuhn_poker", tree, uniform_policy(tree)))
+    passes = "gs2+:whole=0,k=2>gs2+path"
+    grid = replace(GRID, methods=("gs2-d:k=1", "gs2-d:k=1e1", "resolve:k=none", passes), seeds=1)
+    grid = replace(grid, blueprints=tuple(map(str, files)), modes=("sequential",))
+    run_grid(grid, tmp_path / "run")
+    written = write_report([tmp_path / "run"], tmp_path / "R.md")
+    pictures = [file.name for file in written if file.name.endswith("-k.png")]
+    assert len(set(pictures)) == 2 and all(f"]({name})" in written[0].read_text() for name in pictures)
+    cells = rows_picture(*pooled_rows([tmp_path / "run"]))["rows"]
+    told = {(cell["base"], cell["k"]) for cell in cells}
+    assert told == {("gs2-d", 1), ("gs2-d", 10), ("resolve", None), (passes, None)}
 
 
 def test_what_two_folders_share_counts_once(tmp_path: Path, no_plots: None) -> None:
