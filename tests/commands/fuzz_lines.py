@@ -109,7 +109,7 @@ WORDS |= {"spec": SPECS, "policy": SPECS, "blueprint": SPECS, "blueprints": SPEC
 WORDS["source"].append('{"level": 1}')
 WORDS["token"].append("a b")
 TINY = (
-    "--minutes 0 --rounds 1 --against greedy --evaluate-minutes 0 --threads 1 --set rounds=4 --set batch=64 "
+    "--minutes 0 --rounds 1 --evaluate-minutes 0 --threads 1 --set rounds=4 --set batch=64 "
     "--network state=16 --network blocks=1 --network action=16 --network critic=16"
 )
 SMALL = {

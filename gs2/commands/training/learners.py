@@ -138,7 +138,8 @@ class Moves(GameLearner):
         """Return on what a run trains, and how it is evaluated.
 
         known: opponents by default. opponent: loads one. minutes: between evaluations, by default.
-        Raises UsageError for a device that is not here, actors without a cluster, and opponents that search.
+        Raises UsageError for a device that is not here, actors without a cluster, and opponents that search
+        or are never met.
         """
         from numpy.random import default_rng
 
@@ -147,6 +148,8 @@ class Moves(GameLearner):
         from games.support.work.executor import available_cores
 
         minutes = minutes if o["evaluate_minutes"] is None else o["evaluate_minutes"]
+        if o["against"] and not minutes:
+            raise click.UsageError("--against needs evaluations; got --evaluate-minutes 0; leave one out")
         opponents = (o["against"] or tuple(known.split(","))) if minutes else ()
         for name in opponents:
             if follows(opponent(name, default_rng(0))):

@@ -140,6 +140,13 @@ def test_opponents_keep_the_commas_of_their_settings_and_brackets(tmp_path: Path
     assert "names are separated by commas, none empty" in refused(*words, "greedy,,strong")
 
 
+@pytest.mark.parametrize("game", ["guandan", "big2"])
+def test_opponents_that_no_evaluation_would_meet_are_refused(game: str, tmp_path: Path) -> None:
+    words = ("train", game, "-o", tmp_path / "x", *SMALL[game], "--against", "nobody,uniform")
+    assert "got --evaluate-minutes 0; leave one out" in refused(*words, "--evaluate-minutes", "0")
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_network_of_other_rules_is_where_a_training_begins(tmp_path: Path) -> None:
     old, new = tmp_path / "old.safetensors", tmp_path / "new.safetensors"
     ran("train", "big2(players=3,cards=5)", "-o", old, *SMALL["big2"], "--set", "epsilon=0.5")
