@@ -85,10 +85,9 @@ class OpenGuanDanLobby(Lobby):
 
     def _create(self, connection: Connection, data: m.CreateData) -> None:
         _must_be_free(connection)
-        wanted = 0 if data.seatNum is None else data.seatNum
         user = str(data.userId)
-        room = self.new_room(data.round, wanted)
-        room.sit(connection, user, wanted)
+        room = self.new_room(data.round, data.seatNum)
+        room.sit(connection, user, data.seatNum)
         connection.send(reply("CREATE_ROOM", roomId=room.number, userNum=0, userId=user, userName=None))
         room.start_if_full()
 
@@ -98,7 +97,7 @@ class OpenGuanDanLobby(Lobby):
         again = any(seat.user == user for seat in room.seats)
         if self.official and room.full:
             raise TableError("房间已满")  # the room is full
-        if connection.seat is None or connection.seat[0] is not room or not again:
+        if connection.seat is not None and (connection.seat[0], connection.seat[1].user) != (room, user):
             _must_be_free(connection)
         present = [seat for seat in room.seats if seat.connection is not None and seat.user != user]
         number = sum(seat.user is not None for seat in room.seats) - again
@@ -180,10 +179,11 @@ class NjuptLobby(Lobby):
 
     def connected(self, connection: Connection) -> None:
         """Give a client its seat back, or the next one; whether its own is free may have to be found out."""
-        parts = connection.path.split("/")
-        if len(parts) != 3 or parts[1] != "game" or not 1 <= len(parts[2]) <= 64:
+        before, _, name = connection.path.partition("/game/")
+        if before or not name:
             raise TableError("this server speaks njupt, not openguandan: connect to /game/{name}")
-        name = parts[2]
+        if len(name) > 64:
+            raise TableError(f"a name has at most 64 characters; got {len(name)}; shorten it")
         if self._give_back(connection, name):
             return
         others = [seat.connection for _, seat in self._seats(name) if seat.connection is not None]

@@ -19,6 +19,7 @@ from gs2.guandan.table.server.server import ServerConfig, TableServer
 from gs2.guandan.table.wire.connection import WireLimits
 from tests.gs2.guandan.table.protocol import heard_until, njupt_client, openguandan_client, until
 from tests.gs2.guandan.table.scenario import (
+    Ear,
     answer,
     first_request,
     is_act,
@@ -219,6 +220,49 @@ def test_agents_take_the_seats_their_names_ask_for():
     for wrong in (("a",) * 4, ("1:a", "1:b")):
         with pytest.raises(TableError):
             place_agents(wrong, 0)
+
+
+def said(kind: str, user: str, **data: object) -> str:
+    return json.dumps({"type": kind, "data": {"userId": user, **data}})
+
+
+@pytest.mark.parametrize(
+    ("agents", "seat"), [("0:random", 1), ("random", 0), ("1:random,0:random", 2), ("0:random,random", 1)]
+)
+def test_a_client_that_asks_for_no_seat_gets_the_first_that_no_agent_has(agents: str, seat: int):
+    config = ServerConfig(port=0, agents=tuple(agents.split(",")))
+    ear, lobby = Ear(), TableServer(config, {"random": InstantHost(RandomSeat)}).lobby
+    lobby.received(ear, said("CREATE_ROOM", "a"))
+    assert ear.seat[1].index == seat and ear.heard[0]["code"] == 200
+    if seat:
+        with pytest.raises(TableError, match="seat 0 belongs to an agent"):
+            lobby.received(Ear(), said("CREATE_ROOM", "b", seatNum=0))
+
+
+def test_a_client_in_a_seat_does_not_get_that_of_a_lost_one_as_well():
+    server, ears = TableServer(ServerConfig(port=0)), [Ear() for _ in range(3)]
+    server.lobby.received(ears[0], said("CREATE_ROOM", "u0"))
+    for k in (1, 2):
+        server.lobby.received(ears[k], said("JOIN_ROOM", f"u{k}", roomId=1))
+    room = server.rooms[1]
+    room.state = "playing"
+    server.disconnected(ears[1])
+    with pytest.raises(TableError, match="sits in room 1; use another"):
+        server.lobby.received(ears[0], said("JOIN_ROOM", "u1", roomId=1))
+    assert room.seats[1].connection is None and ears[0].seat[1] is room.seats[0]
+
+
+def test_a_name_in_the_path_may_hold_slashes_and_one_that_is_too_long_is_called_so():
+    lobby = TableServer(ServerConfig(port=0, dialect="njupt")).lobby
+    for path, name in (("/game/a/b", "a/b"), ("/game/" + "x" * 64, "x" * 64)):
+        ear = Ear()
+        ear.path = path
+        lobby.connected(ear)
+        assert ear.seat[1].name == name
+    for path, why in (("/game/" + "x" * 65, "at most 64 characters; got 65"), ("/game/", "speaks njupt")):
+        ear.path = path
+        with pytest.raises(TableError, match=why):
+            lobby.connected(ear)
 
 
 def test_an_agent_that_fails_or_dawdles_costs_its_seat_a_default_move_and_nobody_anything():
