@@ -200,6 +200,14 @@ def html_option(what: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]
     )
 
 
+def policy_file(ctx: click.Context, param: click.Parameter, path: Path | None) -> Path | None:
+    """Return the file of a policy, a callback of an option; a name that is read as a network's is refused."""
+    if path is not None and path.suffix == ".safetensors":
+        rule = "a policy must not end with .safetensors, by which it would be read as a network"
+        raise click.BadParameter(f"{rule}; got {path}; end it with .npz", ctx, param)
+    return path
+
+
 def held_new(path: Path) -> Path:
     """Return a new file, which no other process writes until the command ends."""
     from games.support.locks import hold

@@ -19,6 +19,7 @@ from gs2.commands.common import (
     lock_options,
     memory_option,
     number,
+    policy_file,
     print_json,
     stderr,
     stdout,
@@ -50,7 +51,9 @@ LISTEN_EVERY = 0.2
 )
 @click.option("--target", type=POSITIVE, help="Stop at this exploitability, in payoffs.")
 @click.option("--seconds", type=POSITIVE, help="Stop after this many seconds.")
-@click.option("-o", "--output", type=OUTPUT_FILE, help="Policy file to write or resume.")
+@click.option(
+    "-o", "--output", type=OUTPUT_FILE, callback=policy_file, help="Policy file to write or resume."
+)
 @click.option("--fresh", is_flag=True, help="Start over even if the output holds an unfinished run.")
 @click.option(
     "--form",
@@ -124,7 +127,7 @@ def blueprint(
         raise PolicyError(f"{output}: a JSON policy holds no run to resume; use --fresh to replace it")
     if output is not None:
         click.get_current_context().with_resource(hold(output))
-    if iterations is None and not (target or seconds):
+    if iterations is None and target is None and seconds is None:
         iterations = 1000
     if output is not None and is_public_output(output):
         if form == "listed" and not fresh:
@@ -168,7 +171,7 @@ def blueprint(
         stderr().print(f"resuming {run.run_file} at iteration {run.iteration:,}")
     began = time.perf_counter()
     with Interruption() as asked:
-        stopped = _advance(run, row.name, (iterations, target, seconds), asked)
+        stopped = _advance(run, row.name, asked, last=iterations, target=target, seconds=seconds)
         with working("saving …") as tell:
             run.finish(tell)
     result = {
@@ -221,14 +224,16 @@ def _print_result(result: dict[str, Any], as_json: bool) -> None:
 def _advance(
     run: SolverRun[Any],
     name: str,
-    limits: tuple[int | None, float | None, float | None],
     asked: Interruption,
+    *,
+    last: int | None,
+    target: float | None,
+    seconds: float | None,
 ) -> str:
     """Take a run to its first limit, with a live line and regular saves; return what stopped it.
 
-    limits: iterations in all; exploitability, in payoffs; seconds of this call.
+    last: iterations in all. target: exploitability, in payoffs. seconds: of this call.
     """
-    last, target, seconds = limits
     began = saved = time.perf_counter()
     pause = SAVE_EVERY
     pace = 0.0

@@ -24,6 +24,7 @@ from gs2.commands.common import (
     memory_option,
     number,
     number_table,
+    policy_file,
     print_json,
     stdout,
 )
@@ -155,6 +156,7 @@ class Asked:
     "-o",
     "--output",
     type=NEW_FILE,
+    callback=policy_file,
     help="Write the whole refined strategy to a new policy file, or as JSON if the name ends in .json.",
 )
 @lock_options

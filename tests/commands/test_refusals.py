@@ -126,6 +126,8 @@ REFUSED = [
     ),
     ("play --server ws://127.0.0.1:1 --dialect njupt --agent first --room 2", "in order; got room 2"),
     ("guandan play-random --match --rounds 2", "--rounds is for a part of a match; leave out it or --match"),
+    ("blueprint kuhn_poker -o p.safetensors", "would be read as a network; got p.safetensors; end it with"),
+    ("solve kuhn_poker -o p.safetensors", "would be read as a network; got p.safetensors; end it with"),
     ("play --workers 2", "--workers is of a server"),
     ("play --user me", "--user is of a server"),
     ("play --server ws://x --seed 1", "--seed needs a table of your own"),
