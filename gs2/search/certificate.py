@@ -196,8 +196,10 @@ def strategy_payoffs(
     n, s, c = len(states), len(strategies), len(against)
     row = np.repeat(np.arange(n), s * c)
     draws = CommonDraws(int(rng.integers(1 << 62)), row, np.zeros(len(row), np.int64), 1, 2)
-    mine_first = (np.tile(np.repeat(np.arange(s), c), n), strategies), (np.tile(np.arange(c), n * s), against)
-    chosen, plays = zip(*(mine_first if player == 0 else mine_first[::-1]), strict=True)
+    chosen = [np.tile(np.repeat(np.arange(s), c), n), np.tile(np.arange(c), n * s)]
+    plays = [strategies, against]
+    if player == 1:
+        chosen, plays = chosen[::-1], plays[::-1]
     found: NDArray[np.float64] = play_out(game, states[row], plays, draws, np.stack(chosen, axis=1))
     return found[:, player].reshape(n, s, c)
 
