@@ -9,6 +9,7 @@ import tempfile
 import threading
 from collections.abc import Iterator
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,8 @@ from games.support.work.where import WorkError, where_from
 from tests.blueprint.guandan import positions
 from tests.blueprint.guandan.positions import TINY as SMALL
 
-pytest.importorskip("ray")
+# not imported here: each process that collects tests would
+pytestmark = pytest.mark.skipif(find_spec("ray") is None, reason="needs ray")
 
 FAST = positions.FAST.replace(rounds=12, pieces=3, focus=2.0)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,8 @@ from tests.games.support.work import pieces
 from tests.games.support.work.small_cluster import NODE, small_cluster
 from tests.patience import amount
 
-pytest.importorskip("ray")
+# not imported here: each process that collects tests would
+pytestmark = pytest.mark.skipif(find_spec("ray") is None, reason="needs ray")
 
 AGENT = """
 import time
