@@ -8,8 +8,6 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from typing import Any
 
-import attrs
-
 from games.game import Game
 from gs2.jobs import DIED, Jobs, JobsFull
 from gs2.web.games.agent_worker import Seated
@@ -62,11 +60,9 @@ class GameTables:
         self.own = own_games(games)
         self.workers = workers
         self.agents = offered_agents(agents, self.own)
-        self.labels: dict[str, str] = {}
         for game in games_with("play"):
             listed: dict[str, str] = dict(play_of(game).AGENTS)
-            self.labels |= seat_labels(own_agents, list(listed))
-            given = {label: name for name, label in self.labels.items()}
+            given = {label: name for name, label in seat_labels(own_agents, list(listed)).items()}
             self.agents += tuple(
                 AgentOffer(label=label, name=given.get(label, label), games=(game,), about=about)
                 for label, about in (listed | dict.fromkeys(given, "from the command line")).items()
@@ -134,8 +130,6 @@ class GameTables:
     async def play(self, setup: TableSetup) -> Any:
         """Return the play of a setup, before its first round. Raises ValueError where it cannot be."""
         game = await asyncio.to_thread(self._game, setup.game)
-        # a table that is older than the labels has the agents' own names
-        setup = attrs.evolve(setup, seats=tuple(self.labels.get(s, s) for s in setup.seats))
         for label in setup.seats:
             try:
                 if label != PERSON:
