@@ -130,10 +130,10 @@ class PlayedMoves:
 class Trails:
     """A `Past` that is known. each: of every row."""
 
-    each: Sequence[SeatTrail]
+    each: Sequence[SeatTrail | PlayedMoves]
 
-    def of(self, row: int) -> SeatTrail:
-        """Return the trail of a row."""
+    def of(self, row: int) -> Any:
+        """Return what is known of a row."""
         return self.each[row]
 
 

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from blueprint.protocol import Decisions, PlayedMoves, drawn
+from blueprint.protocol import Decisions, PlayedMoves, Trails, drawn
 from games.guandan.cards import ACTION, NO_ACTION, RANKS, hand_text, unpack
 from games.guandan.matches.lockstep import CardDecisions
 from games.guandan.notation import action_list
@@ -191,7 +191,8 @@ class Seated:
         offsets = Ragged.from_counts(np.array([len(place) for place in places]), moves).offsets
         rows = np.arange(len(seen), dtype=np.int64)
         seats = np.array([observation.seat for observation in seen], np.int64)
-        asked = Decisions(states, rows, seats, offsets, moves, _Seen(seen), GuanDan())
+        past = Trails([PlayedMoves(observation.actors, observation.record) for observation in seen])
+        asked = Decisions(states, rows, seats, offsets, moves, past, GuanDan())
         chosen = drawn(self.agent, asked, self._rng)[0]
         return [int(place[index]) for place, index in zip(places, chosen, strict=True)]
 
@@ -213,18 +214,6 @@ class Seated:
         )
         chosen = (getattr(self.agent, "cards", None) or card_choice)(decisions)
         return [int(np.flatnonzero(held == card)[0]) for held, card in zip(cards, chosen, strict=True)]
-
-
-class _Seen:
-    """What was played at some tables, as their observations tell."""
-
-    def __init__(self, observations: list[Observation]) -> None:
-        self.observations = observations
-
-    def of(self, row: int) -> PlayedMoves:
-        """Return the moves of one round, oldest first."""
-        seen = self.observations[row]
-        return PlayedMoves(seen.actors, seen.record)
 
 
 def given_cards(moves: NDArray[np.void]) -> NDArray[np.int64]:
