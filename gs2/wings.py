@@ -24,7 +24,7 @@ WINGS = {
     "guandan": {
         "agents": "gs2.guandan.agent_families:guandan_agent",
         "contest": "gs2.guandan.contest:GuanDanContest",
-        "solve": "gs2.commands.guandan.guandan_solve:SOLVING",
+        "solve": "gs2.commands.guandan.guandan_solve:",
         "terms": "gs2.commands.guandan.options:",
         "exploit": "gs2.guandan.best_responder:GuanDanHunt",
         "training": "gs2.commands.guandan.train_guandan:GUANDAN",

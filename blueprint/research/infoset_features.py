@@ -90,7 +90,8 @@ class InfosetFeatures:
         if self.kind == "game":
             own = self._own(states, player)
         elif self.kind == "key":
-            own = _bits(self.game.infoset_key(states, player))
+            words = np.ascontiguousarray(self.game.infoset_key(states, player), "<u8")
+            own = np.unpackbits(words.view(np.uint8), axis=1, bitorder="little")
         else:
             own = self._words(states, player)
         out = np.zeros((len(states), self.width), own.dtype)
@@ -128,11 +129,6 @@ def _hashed(text: str) -> NDArray[np.uint8]:
     bits = np.zeros(BUCKETS, np.uint8)
     bits[[zlib.crc32(word.encode()) % BUCKETS for word in told]] = 1
     return np.packbits(bits)
-
-
-def _bits(keys: NDArray[np.uint64]) -> NDArray[np.uint8]:
-    """Return the bits of each key, [n, 64 * words] uint8."""
-    return np.unpackbits(np.ascontiguousarray(keys, "<u8").view(np.uint8), axis=1, bitorder="little")
 
 
 def _first_decision(game: Game) -> Array:

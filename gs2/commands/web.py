@@ -6,8 +6,7 @@ import asyncio
 import os
 import signal
 import socket
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -134,7 +133,8 @@ async def _serve(
         server = web_server(app)
         heard: list[int] = []
         loop = asyncio.get_running_loop()
-        server.capture_signals = _no_signals  # type: ignore[method-assign]
+        # signals are left to us: uvicorn would raise them again when it has ended
+        server.capture_signals = nullcontext  # type: ignore[assignment, method-assign]
 
         def stop(number: int) -> None:
             server.force_exit = bool(heard)
@@ -153,12 +153,6 @@ async def _serve(
             _announce(url, house.damaged, show=shown[1])
         await task
     return heard[0] if heard else None
-
-
-@contextmanager
-def _no_signals() -> Iterator[None]:
-    """Leave signals to us: uvicorn would raise them again when it has ended."""
-    yield
 
 
 def _url(host: str, token: str | None, listening: socket.socket) -> str:

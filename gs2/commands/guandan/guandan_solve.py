@@ -1,4 +1,7 @@
-"""GuanDan's own methods of `gs2 solve`: what would you play in this position, and why?"""
+"""GuanDan's own methods of `gs2 solve`: what would you play in this position, and why?
+
+They search by the presets of the GuanDan agent, at positions in files and examples.
+"""
 
 from __future__ import annotations
 
@@ -26,51 +29,45 @@ AGENTS = {"gs2": PRESETS["standard"]} | {f"gs2-{name}": PRESETS[name] for name i
 """The presets by the names of the agents that search by them."""
 CALLED = {"time_limit": "deadline"}
 """Fields that methods of every game have under another name."""
+methods: Mapping[str, Any] = PRESETS | AGENTS
+examples = example_positions
 
 
-class GuanDanSolving:
-    """Searches by the presets of the GuanDan agent, at positions in files and examples."""
-
-    methods: Mapping[str, Any] = PRESETS | AGENTS
-    examples = staticmethod(example_positions)
-
-    def infoset(self, text: str | None) -> str:
-        """Return a position as a line of JSON, by its file, an example's name or as it is."""
-        return read_position(EXAMPLE if text is None else text)
-
-    def solve(self, asked: Asked, text: str | None, **changes: Any) -> None:
-        """Choose a move in a position, and print why.
-
-        Raises GameError for what is no position, ConfigError for fields that the method does not have.
-        """
-        from gs2.guandan.agent.agent import make_agent
-        from gs2.parts import configured
-
-        name, settings = split_spec(asked.method)
-        options = {CALLED.get(field, field): value for field, value in changes.items()}
-        preset = self.methods[name]
-        usual = preset if preset.method == "none" else preset.replace(gap=ANY_GAP)
-        config = configured(usual, settings, label=f"method {name}", **options)
-        position = self.infoset(text)
-        with working("loading the blueprint …"):
-            agent = make_agent(asked.blueprint, config, np.random.default_rng(asked.seed))
-        with working(f"searching by {config.name} …"):
-            explanation = solve_position(position, agent, listed=asked.rows, warmed=True)
-        example = example_positions().get(EXAMPLE if text is None else text)
-        title = None if example is None else str(example["title"])
-        if asked.page is not None:
-            from gs2.explore.solve_picture import write_explore_page
-
-            picture = {"format": "gs2 solve", "version": 1, "kind": DECISION, "title": title}
-            write_explore_page(asked.page, picture | explanation.to_json(), f"{title or 'GuanDan'} · GuanDan")
-        if asked.as_json:
-            told = {"blueprint_name": agent.evaluator.name, "seed": asked.seed}
-            print_json({**explanation.to_json(), **told})
-            return
-        render(explanation, title)
+def infoset(text: str | None) -> str:
+    """Return a position as a line of JSON, by its file, an example's name or as it is."""
+    return read_position(EXAMPLE if text is None else text)
 
 
-SOLVING = GuanDanSolving()
+def solve(asked: Asked, text: str | None, **changes: Any) -> None:
+    """Choose a move in a position, and print why.
+
+    Raises GameError for what is no position, ConfigError for fields that the method does not have.
+    """
+    from gs2.guandan.agent.agent import make_agent
+    from gs2.parts import configured
+
+    name, settings = split_spec(asked.method)
+    options = {CALLED.get(field, field): value for field, value in changes.items()}
+    preset = methods[name]
+    usual = preset if preset.method == "none" else preset.replace(gap=ANY_GAP)
+    config = configured(usual, settings, label=f"method {name}", **options)
+    position = infoset(text)
+    with working("loading the blueprint …"):
+        agent = make_agent(asked.blueprint, config, np.random.default_rng(asked.seed))
+    with working(f"searching by {config.name} …"):
+        explanation = solve_position(position, agent, listed=asked.rows, warmed=True)
+    example = example_positions().get(EXAMPLE if text is None else text)
+    title = None if example is None else str(example["title"])
+    if asked.page is not None:
+        from gs2.explore.solve_picture import write_explore_page
+
+        picture = {"format": "gs2 solve", "version": 1, "kind": DECISION, "title": title}
+        write_explore_page(asked.page, picture | explanation.to_json(), f"{title or 'GuanDan'} · GuanDan")
+    if asked.as_json:
+        told = {"blueprint_name": agent.evaluator.name, "seed": asked.seed}
+        print_json({**explanation.to_json(), **told})
+        return
+    render(explanation, title)
 
 
 def render(told: Explanation, title: str | None = None) -> None:

@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from gs2.guandan.table.client.screen import PlayScreen
     from gs2.guandan.table.client.tracker import ClientResult
     from gs2.guandan.table.hosts import Host
-    from gs2.guandan.table.seat import Observation
 
 PARTNERS = ("gs2-fast",)
 """Who sits at one's own table by default: it answers in 50 ms."""
@@ -259,13 +258,6 @@ async def _results(
     return [client.result for client in clients]
 
 
-def _advice(observation: Observation) -> dict[str, Any]:
-    """Return what search thinks of a seat's choices."""
-    from gs2.guandan.table.hosts import hint
-
-    return hint(observation, HINTS, progress=lambda done, of: None)
-
-
 def _screen(as_json: bool) -> PlayScreen:
     """Return what shows the game: on stdout, or on stderr where stdout is for JSON."""
     from gs2.guandan.table.client.screen import CardFaces, PlayScreen
@@ -277,9 +269,11 @@ def _screen(as_json: bool) -> PlayScreen:
 def _person(screen: PlayScreen, as_json: bool, *, undo: bool) -> HumanAgent:
     """Return a person who looks at a screen; questions go where the game is shown."""
     from gs2.guandan.table.client.human import HumanAgent, TypedLines
+    from gs2.guandan.table.hosts import hint
 
     lines = TypedLines(prompts=sys.stderr if as_json else None)
-    return HumanAgent(lines, screen, advise=_advice, undo=undo)
+    advise = partial(hint, preset=HINTS, progress=lambda done, of: None)
+    return HumanAgent(lines, screen, advise=advise, undo=undo)
 
 
 def _play_here(how: Mapping[str, Any], as_json: bool) -> None:

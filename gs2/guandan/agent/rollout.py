@@ -75,21 +75,13 @@ def _gather(
 
 @kernel(nogil=True)
 def _play_best(words: Ints, bytes_: Bytes, rows: Ints, offsets: Ints, moves: Ints, values: Array) -> None:
+    """Play the move of highest value at each decision; the first among equals. values: [m] of each move."""
     for j in range(len(rows)):
         best = offsets[j]
         for k in range(offsets[j] + 1, offsets[j + 1]):
             if values[k] > values[best]:
                 best = k
         play_move(words, bytes_, rows[j], moves[best, 0] & 0xFFFFFF, moves[best, 1], moves[best, 2])
-
-
-def play_best(decisions: Decisions, values: Array) -> None:
-    """Play the move of highest value at each decision, in place; the first among equals.
-
-    values: [m] of each action.
-    """
-    words, bytes_ = views(decisions.states)
-    _play_best(words, bytes_, decisions.rows, decisions.offsets, action_words(decisions.actions), values)
 
 
 class Rollouts:
@@ -139,7 +131,8 @@ class Rollouts:
                 values = self.player.advantages(decisions)
                 if styles is not None:
                     styles.lean(decisions, values)
-                play_best(decisions, values)
+                moves = action_words(decisions.actions)
+                _play_best(*views(states), decisions.rows, decisions.offsets, moves, values)
                 kept.append(decisions.rows.copy())
                 self.decisions += len(decisions)
             live = np.concatenate(kept)
