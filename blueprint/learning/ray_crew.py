@@ -117,16 +117,6 @@ class RayCrew:
         """End the players."""
         self.abandon()
 
-    def rest(self) -> None:
-        """Wait until all that was handed out is played and can be collected at once."""
-        with self._changed:
-            self._changed.wait_for(lambda: self._error is not None or self._over(len(self._due)))
-
-    def _over(self, generations: int) -> bool:
-        """Return whether the oldest generations that are out are played."""
-        oldest = list(self._due)[:generations]
-        return all(_place(piece) in self._done for pieces in oldest for piece in pieces)
-
     def hand_out(self, pieces: list[Piece], learner: PieceLearner, version: int) -> None:
         """Have a generation played by the learner's weights of now, or by newer ones handed out later."""
         self._learner = learner
@@ -141,7 +131,7 @@ class RayCrew:
         Raises WorkError where a player failed, or none could be had.
         """
         with self._changed:
-            while not self._over(1):
+            while not all(_place(piece) in self._done for piece in self._due[0]):
                 if self._error is not None:
                     raise self._error
                 if not self._changed.wait(PATIENCE) and not self._came:
