@@ -160,7 +160,7 @@ class RunManner:
 
     resume: continue from the checkpoint if there is one; otherwise there must be none.
     every: seconds between checkpoints. keep_every: minutes of training between numbered copies; None: none.
-    progress: called with the row of each generation. stop: asked after each; True ends the run.
+    progress: called with the row of each generation.
     interruption: hears Ctrl-C and the terminate signal; by default the run itself does. Either ends the run
         at once, with a checkpoint of the last whole generation. The trainer's counters are those of it; its
         weights may be in the middle of the next.
@@ -170,7 +170,6 @@ class RunManner:
     every: float = 60.0
     keep_every: float | None = None
     progress: Callable[[dict[str, Any]], None] = lambda row: None
-    stop: Callable[[], bool] = lambda: False
     interruption: Interruption | None = None
 
 
@@ -271,7 +270,7 @@ def _generations(
         manner.progress(row)
         elapsed, before = time.monotonic() - begin, elapsed
         longest = max(longest, elapsed - before)
-        ended = limits.over(trainer, elapsed, longest) or manner.stop()
+        ended = limits.over(trainer, elapsed, longest)
         if place is None:
             continue
         due = ended or asked.stop or time.monotonic() - saved >= manner.every

@@ -119,8 +119,8 @@ def test_a_new_run_is_saved_after_its_first_generation(tmp_path: Path) -> None:
     train_run(
         tmp_path,
         lambda path: Trainer.begun(path, small, config, setup),
-        RunLimits(call_minutes=60),
-        RunManner(every=3600, progress=look, stop=lambda: len(held) == 2),
+        RunLimits(generations=2),
+        RunManner(every=3600, progress=look),
     )
     assert held == [1, 1]
 
