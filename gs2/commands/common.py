@@ -235,18 +235,24 @@ OUTPUT_FOLDER = OutputType(folder=True)
 NEW_FILE = OutputType(new=True)
 
 
+def need_extra(extra: str, *packages: str) -> None:
+    """Raise UsageError that names the extra of gs2 to install where one of its packages is missing."""
+    from importlib.util import find_spec
+
+    for name in packages:
+        if find_spec(name) is None:
+            raise click.UsageError(f"{name} is not installed; pip install 'gs2[{extra}]' brings it")
+
+
 PICTURES = {".svg": b"<svg", ".png": b"\x89PNG\r\n\x1a\n", ".pdf": b"%PDF-"}
 """What stands near the beginning of a picture, by the end of its name."""
 
 
 def check_plot(plot: Path | None) -> None:
     """Refuse a picture that could not be written, or would replace another kind of file, before any play."""
-    from importlib.util import find_spec
-
     if plot is None:
         return
-    if find_spec("matplotlib") is None:
-        raise click.UsageError("matplotlib is not installed; pip install 'gs2[plots]' brings it")
+    need_extra("plots", "matplotlib")
     if plot.suffix not in PICTURES:
         raise click.UsageError(f"--plot must name a .svg, .png or .pdf file; got {str(plot)!r}")
     if plot.exists():

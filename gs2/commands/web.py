@@ -14,7 +14,7 @@ from urllib.parse import quote
 import click
 
 from games.support.interruption import INTERRUPTED
-from gs2.commands.common import OUTPUT_FOLDER, print_json, stderr
+from gs2.commands.common import OUTPUT_FOLDER, need_extra, print_json, stderr
 from gs2.commands.guandan.options import FILLED, token_option, verbose_option, workers_option
 
 PORT = 8642
@@ -70,14 +70,7 @@ def web(as_json: bool, show: bool | None, folder: Path | None, **how: Any) -> No
 
     Prints the address of the page. Only this machine can reach it, unless --host and --token say otherwise.
     """
-    try:
-        import starlette
-        import uvicorn
-    except ImportError as error:
-        raise click.ClickException(
-            f"{error.name} is not installed; pip install 'gs2[web]' installs what the page needs"
-        ) from None
-    del starlette, uvicorn
+    need_extra("web", "starlette", "uvicorn")
     from gs2.admission import LOOPBACK, check_token
     from gs2.guandan.agent_families import check_agent
     from gs2.web.games.offers import offered_agents, own_games

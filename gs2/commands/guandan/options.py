@@ -68,18 +68,6 @@ verbose_option: Decorator = click.option(
 """The option --verbose, which sets up the log."""
 
 
-def need_extra() -> None:
-    """Say what to install if the packages of the wire are missing."""
-    try:
-        import msgspec
-        import websockets
-    except ImportError as error:
-        raise click.ClickException(
-            f"{error.name} is not installed; pip install 'gs2[table]' installs what tables need"
-        ) from None
-    del msgspec, websockets
-
-
 LEVELS = ("2", "3", "4", "5", "6", "7", "8", "9", "T", "J", "Q", "K", "A")
 OPTIONS: tuple[Decorator, ...] = (
     click.option(

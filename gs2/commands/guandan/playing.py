@@ -18,6 +18,7 @@ from gs2.commands.common import (
     OUTPUT_FOLDER,
     SEED,
     CountType,
+    need_extra,
     number_table,
     print_json,
     stderr,
@@ -26,7 +27,6 @@ from gs2.commands.common import (
 from gs2.commands.guandan.options import (
     FILLED,
     dialect_option,
-    need_extra,
     token_option,
     verbose_option,
     workers_option,
@@ -125,7 +125,7 @@ def play(as_json: bool, **how: Any) -> None:
         return
     for option in ("others", "seed"):
         _refuse_given(option, "needs a table of your own; leave out one of it and --server")
-    need_extra()
+    need_extra("table", "msgspec", "websockets")
     agents, seats = how.pop("agents") or ("gs2",), how.pop("seats")
     if len(agents) > 4:
         raise click.UsageError(f"a table has four seats; got {len(agents)} agents")

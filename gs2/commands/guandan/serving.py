@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from games.support.interruption import INTERRUPTED
-from gs2.commands.common import COUNT, NAMES, NOT_NEGATIVE, OUTPUT_FOLDER, SEED, stderr
+from gs2.commands.common import COUNT, NAMES, NOT_NEGATIVE, OUTPUT_FOLDER, SEED, need_extra, stderr
 from gs2.commands.guandan.options import (
     FILLED,
     dialect_option,
-    need_extra,
     token_option,
     verbose_option,
     workers_option,
@@ -113,7 +112,7 @@ def serve(**how: Any) -> None:
     them to a table (njupt). With --agents, up to three seats of each table are ours: one name takes the seat
     before the client's, two take the opponents' seats.
     """
-    need_extra()
+    need_extra("table", "msgspec", "websockets")
     from games.guandan.rules import as_rules
     from gs2.guandan.table.server.room import RoomConfig
     from gs2.guandan.table.server.server import ServerConfig
