@@ -56,27 +56,18 @@ def _loaded(seated: Seated, progress: Progress) -> tuple[Game, Agent]:
     return found
 
 
-def state_at(game: Game, history: Array, seat: int, *, trail: bool) -> tuple[Array, SeatTrail]:
-    """Return the state after a history, [1], and what a seat saw and did on the way, where that is wanted."""
-    state, seen = game.root(), SeatTrail()
-    if trail:
-        seen.see(game.infoset_key(state, seat)[0])
-    for at in range(len(history)):
-        action = history[at : at + 1]
-        if trail and int(game.player(state)[0]) == seat:
-            seen.act(action[0])
-        state = game.step(state, _ONE, action)
-        if trail:
-            seen.see(game.infoset_key(state, seat)[0])
-    return state, seen
-
-
 def _asked(game: Game, agent: Agent, history: Array) -> Decisions:
-    """Return the one decision of an agent after a history."""
-    state, _ = state_at(game, history, 0, trail=False)
-    seat = int(game.player(state)[0])
-    past = Trails([state_at(game, history, seat, trail=True)[1]]) if follows(agent) else None
-    return Decisions.of(state, game.actions(state), seat, game=game, past=past)
+    """Return the one decision of an agent after a history; with what its seat saw and did, if it follows."""
+    states = [game.root()]
+    for at in range(len(history)):
+        states.append(game.step(states[-1], _ONE, history[at : at + 1]))
+    seat, seen = int(game.player(states[-1])[0]), SeatTrail()
+    for at, state in enumerate(states if follows(agent) else ()):
+        seen.see(game.infoset_key(state, seat)[0])
+        if at < len(history) and int(game.player(state)[0]) == seat:
+            seen.act(history[at])
+    past = Trails([seen]) if follows(agent) else None
+    return Decisions.of(states[-1], game.actions(states[-1]), seat, game=game, past=past)
 
 
 def agent_ready(seated: Seated, *, progress: Progress) -> bool:
