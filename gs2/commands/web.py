@@ -8,7 +8,7 @@ import signal
 import socket
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 import click
@@ -16,6 +16,9 @@ import click
 from games.support.interruption import INTERRUPTED
 from gs2.commands.common import OUTPUT_FOLDER, need_extra, print_json, stderr
 from gs2.commands.guandan.options import FILLED, token_option, verbose_option, workers_option
+
+if TYPE_CHECKING:
+    from gs2.web.house import House
 
 PORT = 8642
 
@@ -73,7 +76,7 @@ def web(as_json: bool, show: bool | None, folder: Path | None, **how: Any) -> No
     need_extra("web", "starlette", "uvicorn")
     from gs2.admission import LOOPBACK, check_token
     from gs2.guandan.agent_families import check_agent
-    from gs2.web.games.offers import offered_agents, own_games
+    from gs2.web.house import House
 
     address = how.pop("host"), how.pop("port"), how.pop("token")
     host, _, token = address
@@ -86,31 +89,27 @@ def web(as_json: bool, show: bool | None, folder: Path | None, **how: Any) -> No
         )
     for name in how["agents"]:
         check_agent(name)
-    offered_agents(how["game_agents"], own_games(how["games"]))  # refuses a name that no agent has
     base = os.environ.get("XDG_DATA_HOME") or (Path.home() / ".local" / "share")
     folder = folder or Path(base) / "gs2" / "web"
-    ended_by = asyncio.run(_serve(address, folder, how, (as_json, show)))
+    house = House(folder, **how)  # refuses a name that no agent has
+    ended_by = asyncio.run(_serve(address, house, (as_json, show)))
     if ended_by == signal.SIGINT:
         raise SystemExit(INTERRUPTED)
 
 
 async def _serve(
-    address: tuple[str, int, str | None],
-    folder: Path,
-    holding: dict[str, Any],
-    shown: tuple[bool, bool | None],
+    address: tuple[str, int, str | None], house: House, shown: tuple[bool, bool | None]
 ) -> int | None:
     """Serve until a signal; return it.
 
-    address: host, port and token. holding: of the `House`. shown: whether the address is printed as JSON, and
-    whether a browser opens it, None for on a screen alone.
+    address: host, port and token. shown: whether the address is printed as JSON, and whether a browser opens
+    it, None for on a screen alone.
     """
     from games.support.locks import hold
     from gs2.web.app import make_app
     from gs2.web.guard import web_server
-    from gs2.web.house import House
 
-    host, port, token = address
+    (host, port, token), folder = address, house.folder
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     try:
         listening = socket.create_server(
@@ -121,9 +120,7 @@ async def _serve(
             f"cannot listen on {host}:{port}: {error.strerror or error}; give another --port, 0 for any"
         ) from None
     with listening, hold(folder, folder=True):
-        house = House(folder, **holding)
-        app = make_app(house, token=token, cache=folder / "reviews")
-        server = web_server(app)
+        server = web_server(make_app(house, token=token, cache=folder / "reviews"))
         heard: list[int] = []
         loop = asyncio.get_running_loop()
         # signals are left to us: uvicorn would raise them again when it has ended
