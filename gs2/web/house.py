@@ -13,7 +13,7 @@ from typing import Any
 from gs2.jobs import Jobs
 from gs2.web.games.game_tables import GameTables
 from gs2.web.games.offers import game_offers
-from gs2.web.tables.table import LONGEST_PACE, Refused, Table
+from gs2.web.tables.table import Refused, Table, checked_pace
 from gs2.web.tables.table_log import TableLog, TableSetup, read_table, stored_table, stored_tables
 
 logger = logging.getLogger("gs2.web")
@@ -89,7 +89,7 @@ class House:
 
         Raises Refused at what cannot be.
         """
-        seed, pace = _seed(data), _pace(data)
+        seed, pace = _seed(data), checked_pace(data.get("pace", 0.7))
         fields = await self.games.asked(data)
         setup = TableSetup(
             id=secrets.token_urlsafe(9), seed=seed, pace=pace, created=round(time.time(), 3), **fields
@@ -151,11 +151,3 @@ def _seed(data: dict[str, Any]) -> int:
     if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < SEEDS:
         raise Refused("wrong", f"a seed is a whole number in 0..{SEEDS - 1}; got {seed!r:.40}")
     return seed
-
-
-def _pace(data: dict[str, Any]) -> float:
-    """Return the pace that a request gives, in seconds. Raises Refused at what is none."""
-    pace = data.get("pace", 0.7)
-    if isinstance(pace, bool) or not isinstance(pace, int | float) or not 0 <= pace <= LONGEST_PACE:
-        raise Refused("wrong", f"a pace is in 0..{LONGEST_PACE:g} seconds; got {pace!r:.40}")
-    return float(pace)

@@ -69,6 +69,13 @@ class Refused(ValueError):
         self.code = code
 
 
+def checked_pace(pace: Any) -> float:
+    """Return what is asked for as seconds between two moves of agents. Raises Refused at what is none."""
+    if isinstance(pace, bool) or not isinstance(pace, int | float) or not 0 <= pace <= LONGEST_PACE:
+        raise Refused("wrong", f"a pace is in 0..{LONGEST_PACE:g} seconds; got {pace!r:.40}")
+    return float(pace)
+
+
 @dataclass
 class Sitter:
     """Who has a seat. label: in the setup. name: None for a person to come. key: its SHA-256."""
@@ -430,10 +437,8 @@ class Table(Generic[P]):
         return seat is not None and len(self.people) == 1 and self.play.last_choice(seat) is not None
 
     def set_pace(self, pace: float | None, paused: bool | None) -> None:
-        """Set the seconds between moves of agents, or have them wait. Raises Refused at a wrong pace."""
+        """Set the seconds between moves of agents, or have them wait."""
         if pace is not None:
-            if not 0 <= pace <= LONGEST_PACE:
-                raise Refused("wrong", f"a pace is in 0..{LONGEST_PACE:g} seconds; got {pace}")
             self.pace = pace
         if paused is not None:
             self.paused = paused

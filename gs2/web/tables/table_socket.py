@@ -9,7 +9,7 @@ from typing import Any, Generic
 
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
-from gs2.web.tables.table import P, Refused, Table
+from gs2.web.tables.table import P, Refused, Table, checked_pace
 
 LONGEST = 4096
 """Characters of a message from a browser."""
@@ -131,11 +131,9 @@ class TableSocket(Generic[P]):
     def _pace(self, message: Message) -> None:
         self._may_steer()
         pace, paused = message.get("pace"), message.get("paused")
-        if isinstance(pace, bool) or not isinstance(pace, int | float | None):
-            raise Refused("wrong", f"a pace is a number of seconds; got {pace!r:.40}")
         if not isinstance(paused, bool | None):
             raise Refused("wrong", f"paused is true or false; got {paused!r:.40}")
-        self.table.set_pace(None if pace is None else float(pace), paused)
+        self.table.set_pace(None if pace is None else checked_pace(pace), paused)
 
     def _open(self, message: Message) -> None:
         if self.table.people:
