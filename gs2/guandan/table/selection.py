@@ -69,7 +69,7 @@ class Reason:
         """Return it as a sentence in English, cards by name."""
         say = self.details
         if self.code == "not_held":
-            return f"You do not hold {' '.join(say['cards'])}."
+            return f"You hold none, or too few, of {' '.join(say['cards'])}."
         if self.code == "wrong_type":
             if say["need"] in ("Bomb", "StraightFlush"):
                 return "Only a higher bomb beats a bomb."
@@ -209,8 +209,8 @@ KIND_WORDS = {
 }
 """The type that each name means, of several the one that the screen shows first; spaces may be left out."""
 _KINDS = {name.replace(" ", ""): kind for name, kind in KIND_WORDS.items()}
-_SIGNS = str.maketrans("♠♥♣♦", "SHCD", "*★")
-"""What is copied from the screen is read as it is typed."""
+_SIGNS = str.maketrans("♠♥♣♦♤♡♧♢", "SHCDSHCD", "*★\ufe0e\ufe0f")
+"""What is copied from the screen is read as it is typed, and so are the signs of keyboards with pictures."""
 WILD = re.compile(r"\([^()]* as [^()]*\)")
 """What the screen says of wild cards."""
 _COUNT = re.compile(r"\(?\bof (\d+)\b(?: cards\b)?\)?")

@@ -95,7 +95,7 @@ def test_what_cannot_be_played_is_told_why_and_asked_again():
     absent = next(f"S{r}" for r in RANKS[:13] if f"S{r}" not in follows.hand)
     person = Person(low, absent, "dance", "99999", "0")
     assert person.act(follows) == 0
-    for word in ("Too low", f"You do not hold {absent}", "no choice is called 'dance'", "an index lies in"):
+    for word in ("Too low", f"too few, of {absent}", "no choice is called 'dance'", "an index lies in"):
         assert word in person.text
 
 
@@ -104,6 +104,10 @@ def test_cards_may_be_typed_in_many_ways():
     wanted = next(i for i, move in enumerate(seen.actions) if sorted(move[2]) == ["CT", "HT"])
     for line in ("HT CT", "ct ht", "♥10 ♣10", "10h 10c", "pair T", "Pair 10", "pair t (HT CT)", str(wanted)):
         assert Person(line).act(seen) == wanted, line
+    for line in ("♥\ufe0f10 ♣\ufe0f10", "10♡ t♧"):
+        assert Person(line).act(seen) == wanted, line
+    twice = Person("S6 S6", "0")
+    assert twice.act(seen) == 0 and "You hold none, or too few, of S6." in twice.text  # one is there
     # a type and rank spare the wild cards
     seen = lead("S6 D6 H5 SA SK")
     assert seen.actions[Person("pair 6").act(seen)][2] == ["S6", "D6"]
