@@ -18,7 +18,7 @@ from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Protocol, cast
+from typing import Any, ClassVar, cast
 
 import numpy as np
 import torch
@@ -330,37 +330,10 @@ class _Heard:
         return found
 
 
-class PieceCrew(Protocol):
-    """Those who play. One trainer has it to itself.
+class ThreadCrew:
+    """Players in threads of this process, beside the one that learns. One trainer has them to itself.
 
     size: pieces that are played at a time.
-    """
-
-    size: int
-
-    def hand_out(self, pieces: list[Piece], learner: PieceLearner, version: int) -> None:
-        """Have a generation played by the learner's weights of now, or by newer ones handed out later.
-
-        version: of these weights, the number of generations learned from.
-        """
-        ...
-
-    def collect(self) -> list[PlayedPiece]:
-        """Return what the oldest generation handed out came to, in the order of its pieces."""
-        ...
-
-    def notes(self) -> dict[str, float]:
-        """Return what a row of the curve tells of the generation collected last."""
-        ...
-
-    def abandon(self) -> None:
-        """Stop whoever plays; nothing more is handed out or collected."""
-        ...
-
-
-class ThreadCrew:
-    """Players in threads of this process, beside the one that learns.
-
     Several of them let it go first: on two cores two players and a learner get two thirds of a core each
     otherwise, and the learner is done last, alone.
     """
@@ -380,7 +353,10 @@ class ThreadCrew:
         self._stale = 0
 
     def hand_out(self, pieces: list[Piece], learner: PieceLearner, version: int) -> None:
-        """Take the weights of now, and begin to play by them."""
+        """Have a generation played by the learner's weights of now.
+
+        version: of these weights, the number of generations learned from.
+        """
         players, values = learner.players(pieces[0].decisions), learner.critic_values()
         games = [PieceGame(piece, learner, values, players) for piece in pieces]
         if self._alone:
@@ -413,7 +389,7 @@ class ThreadCrew:
         return played
 
     def notes(self) -> dict[str, float]:
-        """Return how old the weights were, where they may be old."""
+        """Return what a row of the curve tells of the generation collected last: how old its weights were."""
         return {"staleness": self._stale} if self._stale else {}
 
     def abandon(self) -> None:

@@ -17,7 +17,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import attrs
 import numpy as np
@@ -26,12 +26,15 @@ import torch
 from blueprint.checkpoint import check_features
 from blueprint.game_lockstep import Seated, play_rounds
 from blueprint.learning.base_trainer import BaseTrainer, stream_of
-from blueprint.learning.pieces import Piece, PieceCrew, PieceLearner, PlayedPiece, ThreadCrew
+from blueprint.learning.pieces import Piece, PieceLearner, PlayedPiece, ThreadCrew
 from blueprint.protocol import Agent
 from blueprint.structured import join
 from games.support.array_types import Array
 from games.support.configuration import Configuration, flag, integer, real, text
 from games.support.work.where import Place, where_from
+
+if TYPE_CHECKING:
+    from blueprint.learning.ray_crew import RayCrew
 
 EVALUATION_SEED = 5
 """Of the deals that tell how a run gets on: the same ones every time."""
@@ -96,7 +99,7 @@ class SelfPlayTrainer(BaseTrainer):
         self.behind = behind or self.config.staleness > 0
         self.setup, self.opponent = Setup(threads=threads, evaluate_minutes=0.0), opponent
         self.rng = stream_of(self.config.seed, stream)
-        self.crew: PieceCrew = ThreadCrew(threads, learns=self.behind)
+        self.crew: ThreadCrew | RayCrew = ThreadCrew(threads, learns=self.behind)
         self.ahead = self.rounds = 0
         self.evaluation: dict[str, Any] = {}
         self._evaluated = -math.inf
@@ -122,7 +125,7 @@ class SelfPlayTrainer(BaseTrainer):
             self.crew, self.behind = self.actors(where.with_count(setup.actors or None)), True
         return self
 
-    def actors(self, where: Place, **how: Any) -> PieceCrew:
+    def actors(self, where: Place, **how: Any) -> RayCrew:
         """Return a crew of a cluster that plays as this trainer does. how: as of `RayCrew`."""
         from blueprint.learning.ray_crew import RayCrew
 
