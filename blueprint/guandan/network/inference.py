@@ -35,7 +35,6 @@ from blueprint.guandan.network.inputs import (
 from blueprint.layers.bfloat import bits, native_half, relu, relu_summed
 from blueprint.layers.fast_moves import FastMoves, FastViews, Top
 from blueprint.layers.half_rows import FastLayer, Layers, add_rows, copy_row, run_residual, sum_rows
-from games.guandan.cards import NUM_CARDS
 from games.guandan.rounds.state import NOBODY
 from games.round_rows import views
 from games.support.array_types import Array, Bytes, Ints
@@ -184,9 +183,6 @@ class Inference(FastMoves):
     def _further(self, layers: Layers) -> None:
         width, results = self._views.width, len(OUTCOMES)
         self.sees_stakes = "network.tower.stakes" in layers.tensors
-        self._held = None
-        if "network.hands.weight" in layers.tensors:
-            self._held = layers.one("network.hands", width, 3 * NUM_CARDS)
         self._hidden = layers.one("network.value_hidden", width)
         self._value = layers.one("network.value", len(self._hidden.base), results)
         if self.sees_all:
@@ -210,16 +206,6 @@ class Inference(FastMoves):
     def _value_results(self, states: Array, rows: Ints, seats: Ints) -> Tensor:
         then: Top = lambda h: self._value(h.relu_()).float().softmax(1)  # noqa: E731
         return self._views.told(states, rows, seats, self._hidden, len(OUTCOMES), then=then)
-
-    def log_odds(self, states: Array, seats: Ints, rows: Ints | None = None) -> NDArray[np.float32]:
-        """Return log odds, [k, 3, 54], that the next, the opposite and the previous seat hold each card.
-
-        Raises ValueError if there is no head for them.
-        """
-        if self._held is None:
-            raise ValueError(f"{self.name}: there is no head for hands; load a checkpoint that holds one")
-        rows = np.arange(len(states)) if rows is None else rows
-        return np.asarray(self._views.told(states, rows, seats, self._held, 3, NUM_CARDS).numpy())
 
     def critic_values(self, states: Array, rows: Ints, seats: Ints) -> NDArray[np.float64]:
         """Return the critic's value of all four hands to each seat, [k] float64.

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import itertools
 from pathlib import Path
-from typing import Protocol, TypeVar, runtime_checkable
+from typing import TypeVar
 
 import numpy as np
 import torch
@@ -58,18 +58,6 @@ def _summed(layer: FastLayer, x: NDArray[np.uint8]) -> torch.Tensor:
     return torch.from_numpy(known)
 
 
-@runtime_checkable
-class Beliefs(Protocol):
-    """Who holds a hidden card."""
-
-    def log_odds(self, states: Array, seats: NDArray[np.int64]) -> NDArray[np.float32]:
-        """Return log odds, [n, 3, 54], that the next, the opposite and the previous seat hold each card.
-
-        states: [n] STATE; seats: [n] who looks. Only differences between the three count.
-        """
-        ...
-
-
 class BeliefNetwork:
     """Two hidden layers from the features of what a seat sees to 3 x 54 log odds.
 
@@ -98,7 +86,10 @@ class BeliefNetwork:
         return bool(self.tensors["0.weight"].shape[1] > STATE_WIDTH)
 
     def log_odds(self, states: Array, seats: NDArray[np.int64]) -> NDArray[np.float32]:
-        """Return log odds, [n, 3, 54] float32."""
+        """Return log odds, [n, 3, 54], that the next, the opposite and the previous seat hold each card.
+
+        states: [n] STATE; seats: [n] who looks. Only differences between the three count.
+        """
         x = public_inputs(states, seats) if self.remembers else encode_states(states, seats)
         first = self._layers[0]
         with torch.inference_mode():

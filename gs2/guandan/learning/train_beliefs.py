@@ -26,7 +26,7 @@ from games.support.array_types import Array
 from games.support.configuration import Configuration, integer, real
 from gs2.guandan.agent.evaluator import Evaluator, batched_scores
 from gs2.guandan.beliefs import belief_network as bn
-from gs2.guandan.beliefs.belief_network import BeliefNetwork, Beliefs, DealNetwork, public_inputs
+from gs2.guandan.beliefs.belief_network import BeliefNetwork, DealNetwork, public_inputs
 
 if TYPE_CHECKING:
     import torch
@@ -189,7 +189,7 @@ class Guesses:
         return public, inputs
 
 
-def guess_deals(positions: Array, beliefs: Beliefs, count: int, rng: np.random.Generator) -> Guesses:
+def guess_deals(positions: Array, beliefs: BeliefNetwork, count: int, rng: np.random.Generator) -> Guesses:
     """Return positions, [n] STATE, with `count` deals for each, drawn by the belief of the seat to act."""
     hands = np.empty((len(positions), count, 4, 2), np.uint64)
     for low in range(0, len(positions), POSITIONS_AT_ONCE):
@@ -207,7 +207,7 @@ def guess_deals(positions: Array, beliefs: Beliefs, count: int, rng: np.random.G
 
 def train_deals(
     evaluator: Evaluator,
-    beliefs: Beliefs,
+    beliefs: BeliefNetwork,
     rng: np.random.Generator,
     config: DealConfig | None = None,
     *,

@@ -40,7 +40,7 @@ from gs2.guandan.agent.guandan_config import DealsConfig
 from gs2.guandan.beliefs.belief_network import (
     DEALS,
     DEFAULT,
-    Beliefs,
+    BeliefNetwork,
     DealNetwork,
     load_beliefs,
     load_deal_network,
@@ -216,7 +216,7 @@ class DealNetworks:
     """
 
     evaluator: Evaluator
-    beliefs: Beliefs | None = None
+    beliefs: BeliefNetwork | None = None
     deals: DealNetwork | None = None
     quick: Evaluator | None = None
 

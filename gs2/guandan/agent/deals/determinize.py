@@ -13,7 +13,7 @@ from games.guandan.combos import ORDER
 from games.guandan.matches.tribute import CARD_RANK
 from games.guandan.rounds.belief import determinise
 from games.support.array_types import Array
-from gs2.guandan.beliefs.belief_network import Beliefs, steer
+from gs2.guandan.beliefs.belief_network import BeliefNetwork, steer
 
 _SPLITS: tuple[list[tuple[int, ...]], ...] = (
     [],
@@ -109,7 +109,9 @@ def list_worlds(state: Array, seat: int, limit: int) -> Worlds | None:
     return Worlds(states, weights, True)
 
 
-def card_odds(beliefs: Beliefs, state: Array, seat: int, strength: float = 1.0) -> NDArray[np.float64] | None:
+def card_odds(
+    beliefs: BeliefNetwork, state: Array, seat: int, strength: float = 1.0
+) -> NDArray[np.float64] | None:
     """Return log odds of who holds each hidden card at one state, [3, 54]; None where all are the same.
 
     strength: exponent of the odds.

@@ -99,14 +99,12 @@ def test_the_fast_path_remembers_as_the_network_does(n: int) -> None:
     with torch.inference_mode():
         h = network.states(torch.from_numpy(x).float())
         wanted = network.advantages(h, torch.from_numpy(a).float(), torch.from_numpy(rows)).numpy()
-        odds = network.held(h).numpy()
         values = (network.outcomes(h).softmax(1) @ torch.tensor([3.0, 2, 1, 0, -1, -2, -3])).numpy()
     seats, spread = decisions.seats, wanted.std()
     for half in (False, True):
         fast, near = Inference(tensors, half=half), 0.1 if half else 0.01
         assert fast.sees_stakes
         assert np.allclose(fast.advantages(decisions), wanted, atol=near * max(1, spread))
-        assert np.allclose(fast.log_odds(states, seats), odds, atol=near)
         assert np.allclose(fast.values(states, decisions.rows, seats), values, atol=near)
     if n < 50:
         return
@@ -156,5 +154,3 @@ def test_a_network_that_does_not_remember_sees_the_state_alone() -> None:
     assert len(set(LAYOUTS)) == 4
     fast = Inference({f"network.{k}": v.detach().numpy() for k, v in plain.state_dict().items()})
     assert not fast.sees_stakes
-    with pytest.raises(ValueError, match="no head for hands"):
-        fast.log_odds(states, seats)
