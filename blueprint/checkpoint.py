@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,7 @@ from games.support.files import FileProblem, open_regular, read_bytes, write_byt
 FORMAT = "gs2-blueprint-1"
 MOST_HEADER = 1 << 23
 """Bytes of a header that is read: the library would take 100 MB, all of it as objects. Ours have 100 kB."""
+ANEW = "train anew, or use the version that wrote it"
 DESCRIPTION = ""
 """Name of the description among the check sums; no tensor is called so."""
 _DAMAGED = (
@@ -152,6 +153,22 @@ def _verify(tensors: dict[str, Array], text: str, checks: Any) -> None:
             raise ValueError(f"{name or 'its description'} has changed since it was written")
 
 
+def tensors_behind(
+    path: str | Path, tensors: Mapping[str, Array], prefix: str, shapes: Mapping[str, tuple[int, ...]]
+) -> dict[str, Array]:
+    """Return the tensors whose names start with a prefix, without it.
+
+    Raises CheckpointError unless there is one of each shape, by name, and no other.
+    """
+    found = {k.removeprefix(prefix): v for k, v in tensors.items() if k.startswith(prefix)}
+    for name in sorted({*shapes, *found}):
+        shape = found[name].shape if name in found else "none"
+        if shape != shapes.get(name):
+            rule = f"must have shape {shapes[name]}" if name in shapes else "must not be there"
+            raise CheckpointError(f"checkpoint: {path}: {prefix}{name} {rule}; got {shape}; {ANEW}")
+    return found
+
+
 def check_description(path: str | Path, description: dict[str, Any], kinds: dict[str, type]) -> None:
     """Raise CheckpointError unless a description has fields of these names and types.
 
@@ -159,7 +176,7 @@ def check_description(path: str | Path, description: dict[str, Any], kinds: dict
     """
     for name, kind in kinds.items():
         if name not in description:
-            raise CheckpointError(f"checkpoint: {path} must describe a run; {name} is missing")
+            raise CheckpointError(f"checkpoint: {path} must describe a run; {name} is missing; {ANEW}")
         value = description[name]
         numeric = kind in (int, float)
         fits = isinstance(value, int | float if kind is float else kind) and isinstance(value, bool) <= (
@@ -176,5 +193,5 @@ def check_features(path: str | Path, description: dict[str, Any], features: str 
     if description.get("features") not in known:
         raise CheckpointError(
             f"checkpoint: {path} was trained on features {description.get('features')!r}, this "
-            f"version has {' and '.join(map(repr, known))}; train anew or use the version that wrote it"
+            f"version has {' and '.join(map(repr, known))}; {ANEW}"
         )

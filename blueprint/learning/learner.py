@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import math
-import re
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from blueprint.checkpoint import CheckpointError
+from blueprint.checkpoint import tensors_behind
 from blueprint.layers.bfloat import native_half
 from blueprint.paper_parts import paper_part
 from blueprint.soft_choices import TopChoices
@@ -197,13 +196,16 @@ class BaseLearner:
     def restore(self, tensors: dict[str, Array], path: str | Path) -> None:
         """Go on from the arrays of `tensors`; moments begin anew where there are none.
 
-        Raises CheckpointError where they are not this learner's.
+        Raises CheckpointError where they are not this learner's, or not all of them are known.
         """
+        known = ("network.", "critic.", "learned.network.", "learned.critic.", "optimiser.")
+        tensors_behind(path, {k: v for k, v in tensors.items() if not k.startswith(known)}, "", {})
         for name, mean, module in self._modules():
             learned = f"learned.{name}."
-            has_learned = any(key.startswith(learned) for key in tensors)
+            moments = "optimiser." if mean is not module else learned  # of the weights that learn
+            goes_on = any(key.startswith((learned, moments)) for key in tensors)
             load_module(mean, tensors, f"{name}.", path)
-            load_module(module, tensors, learned if has_learned else f"{name}.", path)
+            load_module(module, tensors, learned if goes_on else f"{name}.", path)
         state = self.optimiser.state_dict()
         state["state"] = self._moments(tensors, path)
         self.optimiser.load_state_dict(state)
@@ -226,24 +228,15 @@ class BaseLearner:
     def _moments(self, tensors: dict[str, Array], path: str | Path) -> dict[int, dict[str, Tensor]]:
         """Return the optimiser's moments in a checkpoint by parameter; none where it holds none."""
         moments: dict[int, dict[str, Tensor]] = {}
-        for name, array in tensors.items():
-            found = re.fullmatch(r"optimiser\.(\d{1,6})\.(\w+)", name)
-            if found:
-                value = torch.from_numpy(np.array(array)).to(self.device)
-                moments.setdefault(int(found[1]), {})[found[2]] = value
-        if len(moments) not in (0, len(self.parameters)):
-            raise CheckpointError(
-                f"checkpoint: {path} must hold the moments of {len(self.parameters)} parameters; "
-                f"got {len(moments)}"
-            )
-        for index, held in moments.items():
-            shapes = {key: tuple(value.shape) for key, value in held.items()}
-            wanted = tuple(self.parameters[index].shape) if index < len(moments) else None
-            if shapes != {"step": (), "exp_avg": wanted, "exp_avg_sq": wanted}:
-                raise CheckpointError(
-                    f"checkpoint: {path} must hold step, exp_avg and exp_avg_sq of each parameter in its "
-                    f"shape; those of parameter {index} have {shapes}"
-                )
+        if not any(name.startswith("optimiser.") for name in tensors):
+            return moments
+        shapes: dict[str, tuple[int, ...]] = {}
+        for number, parameter in enumerate(self.parameters):
+            shape = tuple(parameter.shape)
+            shapes |= {f"{number}.step": (), f"{number}.exp_avg": shape, f"{number}.exp_avg_sq": shape}
+        for name, array in tensors_behind(path, tensors, "optimiser.", shapes).items():
+            of, _, moment = name.partition(".")
+            moments.setdefault(int(of), {})[moment] = torch.from_numpy(np.array(array)).to(self.device)
         return moments
 
 
@@ -258,19 +251,8 @@ def _copied(value: Tensor) -> Array:
 
 def load_module(module: torch.nn.Module, tensors: dict[str, Array], prefix: str, path: str | Path) -> None:
     """Give a module the arrays behind a prefix; raise CheckpointError where they are not its own."""
-    own = module.state_dict()
-    found = {k.removeprefix(prefix): v for k, v in tensors.items() if k.startswith(prefix)}
-    if own.keys() != found.keys():
-        raise CheckpointError(
-            f"checkpoint: {path} must hold the tensors of its network; "
-            f"{prefix}{sorted(own.keys() ^ found.keys())[0]} is missing or unknown"
-        )
-    for name, value in own.items():
-        if tuple(value.shape) != found[name].shape:
-            raise CheckpointError(
-                f"checkpoint: {path}: {prefix}{name} must have shape {tuple(value.shape)}; "
-                f"got {found[name].shape}"
-            )
+    shapes = {name: tuple(value.shape) for name, value in module.state_dict().items()}
+    found = tensors_behind(path, tensors, prefix, shapes)
     module.load_state_dict({k: torch.from_numpy(np.array(v)) for k, v in found.items()})
 
 

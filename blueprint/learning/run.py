@@ -82,6 +82,13 @@ class RunPlace:
         files = (self.curve, *kept, self.state)
         return [path for path in files if path not in (None, self.checkpoint)]
 
+    def is_saved(self) -> bool:
+        """Return whether the checkpoint is of the same moment as the state."""
+        if not self.checkpoint.exists():
+            return False
+        told, kept = (read_checkpoint(path, prefix="-")[1] for path in (self.checkpoint, self.state))
+        return told == kept
+
     def check(self, *, resume: bool = False) -> bool:
         """Return whether a run continues here.
 
@@ -217,7 +224,7 @@ def train(
             if goes_on:
                 trim_generations(place.curve, trainer.generation)
             curve = stack.enter_context(LineFile(place.curve))
-        if goes_on and not place.checkpoint.exists():
+        if goes_on and not place.is_saved():  # killed after the state was written
             trainer.save(place.checkpoint)
         stack.enter_context(trainer.working())
         _generations(trainer, place, curve, limits, manner, asked)

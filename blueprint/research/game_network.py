@@ -17,7 +17,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from blueprint.checkpoint import CheckpointError, check_description, read_checkpoint
+from blueprint.checkpoint import CheckpointError, check_description, read_checkpoint, tensors_behind
 from blueprint.network_blueprint import NetworkBlueprint
 from blueprint.research.infoset_features import KINDS, ActionColumns, InfosetFeatures
 from games.game import Game
@@ -296,13 +296,12 @@ def read_game_network(
         layout = NetworkLayout(game, str(description["features"]), columns, float(description["stake"]))
     except (ValueError, TypeError, KeyError) as error:
         raise CheckpointError(f"checkpoint: {path} is damaged ({error}); use an older one") from error
-    own = {name.removeprefix(PREFIX): array for name, array in tensors.items() if name.startswith(PREFIX)}
-    wanted = layout.shapes(config)
-    if layout.features.width != description["inputs"] or {k: v.shape for k, v in own.items()} != wanted:
+    if layout.features.width != description["inputs"]:
         raise CheckpointError(
             f"checkpoint: {path} was trained on {description['inputs']} features of {game.name}, which has "
             f"{layout.features.width} today; train it anew"
         )
+    own = tensors_behind(path, tensors, PREFIX, layout.shapes(config))
     return GameNetwork(layout, NetworkWeights(own), config, path.stem), tensors, description
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -220,6 +221,43 @@ def test_a_training_that_goes_on_is_measured_again_and_counts_all_its_time(tmp_p
     assert begun.processor_seconds == spent > 0 and len(before) == 3
     after = train(place, begin, RunLimits(decisions=6_000), RunManner(resume=True)).curve
     assert after[:3] == before and [round(row[0] / 2_000) for row in after[3:]] == [2, 3]
+
+
+def test_a_training_with_unknown_or_missing_entries_is_refused_by_name(tmp_path: Path) -> None:
+    game, place = load_game("kuhn_poker"), RunPlace.with_state(tmp_path / "x.safetensors")
+    begin = partial(GameTrainer.begun, game=game, config=SMALL)
+    train(place, begin, RunLimits(generations=2))
+    tensors, told = read_checkpoint(place.state)
+
+    def but(start: str, entries: dict[str, Any]) -> dict[str, Any]:
+        return {name: value for name, value in entries.items() if not name.startswith(start)}
+
+    earlier = {name.replace("learned.network.", "last."): value for name, value in tensors.items()}
+    wider = told["config"] | {"width": 16}
+    for changed, description, words in (
+        (earlier, {}, "last.advantage.bias must not be there; got"),
+        (but("learned.", tensors), {}, "learned.*; got none; train"),
+        (tensors | {"optimiser.x.step": np.zeros(())}, {}, r"optimiser.x.step must not be there; got \(\)"),
+        (but("optimiser.3.exp_avg", tensors), {}, "optimiser.3.exp_avg must have shape .*got none"),
+        (but("network.value.bias", tensors), {}, "network.value.bias must have shape .*got none"),
+        (tensors, {"config": wider}, r"must have shape .*16.*; got .*32.*; train anew"),
+        (tensors, {"config": but("epsilon", told["config"])}, "epsilon is missing; train anew, or use"),
+    ):
+        write_checkpoint(place.state, changed, told | description)
+        with pytest.raises(CheckpointError, match=words):
+            train(place, begin, RunLimits(generations=3), RunManner(resume=True))
+
+
+def test_a_run_killed_between_its_two_files_plays_as_its_state_when_it_goes_on(tmp_path: Path) -> None:
+    game, place = load_game("kuhn_poker"), RunPlace.with_state(tmp_path / "x.safetensors")
+    begin = partial(GameTrainer.begun, game=game, config=SMALL)
+    trainer = train(place, begin, RunLimits(generations=2))
+    trainer.run_generation()
+    write_checkpoint(place.state, *trainer.checkpoint())
+    train(place, begin, RunLimits(generations=3), RunManner(resume=True))
+    state = read_checkpoint(place.state, prefix="network.")[0]
+    plays, told = read_checkpoint(place.checkpoint)
+    assert told["generations"] == 3 and all(np.array_equal(plays[name], state[name]) for name in state)
 
 
 def test_a_checkpoint_of_another_game_or_a_damaged_one_is_refused(

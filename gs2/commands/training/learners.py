@@ -220,11 +220,12 @@ class _Columns(GameLearner):
 
 
 def _saved_columns(path: Path, told: dict[str, Any]) -> dict[str, Any]:
-    """Return the settings of a training; the oldest do not name their learner."""
+    """Return the settings of a training. Raises CheckpointError where there are none."""
     from blueprint.checkpoint import check_description
 
     check_description(path, told, {"config": dict})
-    return {"seed": 0, "learner": "dmc", **told["config"]}
+    check_description(path, told["config"], {"seed": int})
+    return told["config"]  # type: ignore[no-any-return]
 
 
 MOVES, COLUMNS = Moves(), _Columns()
