@@ -97,7 +97,8 @@ class RoundRecord:
         lacking = [name for name in NEEDED if name not in row]
         if lacking:
             raise RoundRecordError(
-                f"a record must have {', '.join(NEEDED)}; {', '.join(lacking)} is missing; write it again"
+                f"a record must have {', '.join(NEEDED)}; {', '.join(lacking)} is missing in {_shown(row)}; "
+                "name another file, or write it again"
             )
         unknown = [name for name in row if name not in KNOWN]
         if unknown:

@@ -270,7 +270,7 @@ class _Reader:
         try:
             message = m.decode_server_message(text)
         except m.MessageError as error:
-            raise TranscriptError(f"{where}: {error}") from None
+            raise TranscriptError(f"{where}: {error}; got {text[:80]!r}; name another record") from None
         self._note(label, message, number)
 
     def _client(self, seat: int | None, message: Any) -> None:

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from games.guandan.cards import unpack
 from games.guandan.rounds.state import NOBODY
 from games.guandan.rules import PRESETS
+from games.record import RoundRecordError, parse_rounds
 from gs2.guandan.review.recorded_rounds import TranscriptError
 from gs2.review.review_data import RecordedGame, ReviewError
 from gs2.review.reviewing import parse_game, read_game_text
@@ -178,6 +179,11 @@ def test_damage_is_told_with_its_line():
     lines[7] = lines[7][:-3]
     with pytest.raises(TranscriptError, match=r"mine:8: "):
         parse_game("\n".join(lines), name="mine")
+    earlier = '{"gs2":"guandan record","version":1,"seed":7}\n'
+    with pytest.raises(TranscriptError, match=r'mine:1: .*; got .{"gs2":"guandan record".*; name another'):
+        parse_game(earlier, name="mine")
+    with pytest.raises(RoundRecordError, match=r'payoffs is missing in {"gs2": "guandan rec.*; name another'):
+        parse_rounds(earlier, "mine")
     with pytest.raises(TranscriptError, match="no round begins"):
         parse_game('{"type":"JOIN","code":200}\n')
 
