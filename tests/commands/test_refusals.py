@@ -125,6 +125,7 @@ REFUSED = [
         "left out for njupt, which seats in order",
     ),
     ("play --server ws://127.0.0.1:1 --dialect njupt --agent first --room 2", "in order; got room 2"),
+    ("serve --games 2 --rules zz", "--games 2 is for --dialect njupt"),
     ("guandan play-random --match --rounds 2", "--rounds is for a part of a match; leave out it or --match"),
     ("blueprint kuhn_poker -o p.safetensors", "would be read as a network; got p.safetensors; end it with"),
     ("solve kuhn_poker -o p.safetensors", "would be read as a network; got p.safetensors; end it with"),

@@ -117,6 +117,9 @@ def serve(**how: Any) -> None:
     from gs2.guandan.table.server.room import RoomConfig
     from gs2.guandan.table.server.server import ServerConfig
 
+    if how["games"] > 1 and how["dialect"] != "njupt":
+        told = "is for --dialect njupt; elsewhere the client that opens a room says how many; leave it out"
+        raise click.UsageError(f"--games {how['games']} {told}")
     usual = "njupt" if how["dialect"] == "njupt" else "openguandan" if how["official"] else "ruling"
     patience = {name: how.pop(name) for name in ("decision", "reconnect", "delay")}
     room = RoomConfig(rules=as_rules(how.pop("rules") or usual), **patience)
