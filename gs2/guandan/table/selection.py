@@ -182,6 +182,8 @@ def wild_words(action: np.void, level: int) -> str | None:
     suit = suits.pop() if suits else ""
     counts = unpack(np.array([action["lo"], action["hi"]], np.uint64))
     slots = [RANKS[rank] for rank, size in move_groups(action, counts, level) for _ in range(size)]
+    if len(cards) != len(slots):
+        return None  # a server's move at another level than we know of, or none at all
     words = [
         f"{wild} as {suit}{rank}"
         for card, rank in zip(cards, slots, strict=True)

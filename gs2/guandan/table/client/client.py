@@ -409,14 +409,14 @@ class TableClient:
         if len(act.actionList) <= 1 and (act.greaterPos < 0 or not act.handCards or act.stage != "play"):
             # asked without a choice: also what the official server does to players who have finished
             return (list(act.actionList[0]) if act.actionList else PASS), 0
-        observation, places = self.tracker.observe(act)
-        began = time.perf_counter()
+        began, chosen, places = time.perf_counter(), 0, [0]
         try:
+            observation, places = self.tracker.observe(act)
+            began = time.perf_counter()
             chosen = await self.host.answer(self.config.user, observation)
-        except AgentError as error:
+        except ValueError as error:  # of the agent, or of a request in which cards clash
             logger.warning("%s: %s; a default move is played", self.config.user, error)
             self.result.fallbacks += 1
-            chosen = 0
         self.result.timing.add(time.perf_counter() - began)
         index = places[chosen]
         return (PASS if index < 0 else list(act.actionList[index])), max(index, 0)

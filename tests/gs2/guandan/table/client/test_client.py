@@ -196,6 +196,17 @@ def test_an_agent_that_fails_is_replaced_by_a_default_move_and_a_server_that_han
     assert play(script, Breaks, silence=0.2).fallbacks == 1
 
 
+@pytest.mark.parametrize("clash", [{"handCards": ["S4"] * 3}, {"publicInfo": [{"rest": 3}] * 3}])
+def test_a_request_whose_cards_clash_is_answered_by_a_default_move(clash: dict[str, Any]):
+    async def script(server: Script) -> None:
+        await server.seat()
+        await server.say(act(**clash))
+        assert (await server.hear())["data"]["act"] == MOVES[0]
+        await server.end()
+
+    assert play(script).fallbacks == 1
+
+
 def test_a_new_request_overtakes_one_still_being_thought_about():
     second = threading.Event()
 
