@@ -58,11 +58,6 @@ class RunPlace:
         return cls(output, output.with_name(f"{output.stem}.state{SUFFIX}"), None)
 
     @property
-    def name(self) -> str:
-        """The checkpoint's name, which its agent has too."""
-        return self.checkpoint.stem
-
-    @property
     def output(self) -> Path:
         """What a run was asked to write: a folder or a file."""
         return self.checkpoint.parent if self.in_folder else self.checkpoint

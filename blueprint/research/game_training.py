@@ -205,4 +205,4 @@ def train_game_network(
     """
     place = None if output is None else RunPlace.with_state(output)
     begin = partial(GameTrainer.begun, game=game, config=config, rng=rng)
-    return train(place, begin, limits, manner).network(name="network" if place is None else place.name)
+    return train(place, begin, limits, manner).network(name="network" if place is None else place.checkpoint.stem)
