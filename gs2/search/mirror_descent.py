@@ -49,8 +49,11 @@ def keep(
     """Return the histories of an infoset that a generator keeps, and `KeptValues.carried` and `unkept`, [n].
 
     They come by rising value to the opponent. alternative: [m] float64, that value at each history. weight:
-    [m] float64, the share of the infoset's reach that each has. config: its generator is not "all".
+    [m] float64, the share of the infoset's reach that each has. All are kept as they come by the generator
+    "all".
     """
+    if config.generator == "all":
+        return np.arange(len(weight)), weight, np.zeros(len(weight))
     assert config.k is not None  # SearchConfig requires it with a generator that chooses
     chosen, carried = generate(config.generator, alternative, weight, config.k, rng)
     by_value = np.argsort(alternative[chosen], kind="stable")
@@ -212,15 +215,18 @@ def _valued(
 def keep_few(
     search: Search, considered: Considered, rng: np.random.Generator
 ) -> tuple[Kept, KeptValues, NDArray[np.int32]]:
-    """Return the histories of the infoset that the generator keeps, what they say of actions, and where."""
+    """Return the histories of the infoset that the generator keeps, what they say of actions, and where.
+
+    A step from all histories keeps none of them for a subgame.
+    """
     nodes = histories_of(search.context, considered.infoset)
     weight = belief(search.strategy, nodes, considered.player)
     here = _rows_of(search.context, nodes, considered)
     alternative = considered.alternative[considered.group[here]]
     rows, carried, unkept = keep(alternative, weight, search.config.generation, rng)
-    none = np.zeros(len(rows), bool)
-    kept = Kept(here[rows], none, none, here[np.sort(rows)])
-    nodes = nodes[rows]
+    kept, none, nodes = NOTHING, np.zeros(len(rows), bool), nodes[rows]
+    if search.config.generation.generator != "all":
+        kept = Kept(here[rows], none, none, here[np.sort(rows)])
     return kept, _valued(_answered(search, nodes), nodes, carried, unkept), nodes
 
 
@@ -288,12 +294,9 @@ def _seen_by_answers(search: Search, infoset: int) -> KeptValues:
     """Return what the actions of an opponent that answers are worth when everyone goes on by the strategy."""
     context, strategy, generation = search.context, search.strategy, search.config.generation
     nodes, seat = histories_of(context, infoset), int(context.tree.infoset_player[infoset])
-    weight = belief(strategy, nodes, seat)
-    rows, unkept = np.arange(len(nodes)), np.zeros(len(nodes))
-    if generation.generator != "all":
-        theirs, rng = strategy.values[nodes, 1 - seat], np.random.default_rng([ANSWERS, infoset])
-        rows, weight, unkept = keep(theirs, weight, generation, rng)
-    return _valued(strategy, nodes[rows], weight, unkept)
+    theirs, rng = strategy.values[nodes, 1 - seat], np.random.default_rng([ANSWERS, infoset])
+    rows, carried, unkept = keep(theirs, belief(strategy, nodes, seat), generation, rng)
+    return _valued(strategy, nodes[rows], carried, unkept)
 
 
 def _infosets_above(tree: FlatTree, nodes: NDArray[np.int32], seat: int) -> NDArray[np.int64]:
@@ -340,15 +343,9 @@ def mirror_descent(
     """Return the histories of the infoset that say what to do, and the policy there after a step, [a]."""
     context, strategy, config = search.context, search.strategy, search.config
     old = strategy.probs[context.tree.slots(considered.infoset)]
-    if config.generation.generator == "all":
-        nodes = histories_of(context, considered.infoset)
-        weight = belief(strategy, nodes, considered.player)
-        kept, seen = NOTHING, _valued(_answered(search, nodes), nodes, weight, np.zeros(len(nodes)))
-    else:
-        kept, seen, nodes = keep_few(search, considered, rng)
-        weight = seen.carried
+    kept, seen, nodes = keep_few(search, considered, rng)
     log.lap("generation")
-    others = _against_others(search, nodes, weight) if config.solve.robust else ()
+    others = _against_others(search, nodes, seen.carried) if config.solve.robust else ()
     probs = step_from(seen, old, config.solve, payoff_span(context.game), others)
     log.lap("solve")
     return kept, probs
