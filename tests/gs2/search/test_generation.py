@@ -90,7 +90,7 @@ def test_clusters_keep_one_history_of_each_clump_of_vectors():
 
 def test_bad_input_names_the_rule_and_the_value():
     with pytest.raises(GenerationError, match="at least 1; got 0"):
-        diverse_subset(np.array([1.0, 2.0]), 0)
+        generate("diverse", np.array([1.0, 2.0]), np.ones(2), 0, np.random.default_rng(0))
     with pytest.raises(GenerationError, match="clusters"):
         diverse_histories(np.zeros((4, 2)), np.ones(4), 2, np.random.default_rng(0))
     with pytest.raises(GenerationError, match="one of all, random"):
