@@ -74,45 +74,18 @@ class PublicProblem:
     old: NDArray[np.float64]
     gadget: str
 
-    @property
-    def mass(self) -> NDArray[np.float64]:
-        """Probability that chance and the searching player lead to each of the opponent's private states."""
-        found: NDArray[np.float64] = self.reach @ self.pairs
-        return found
-
-    def masked_tree(self, weights: NDArray[np.float64]) -> PublicTree:
-        """Return the tree without the payoffs of pairs that are left out. weights: [n0, n1], all pairs."""
-        kept = (self.pairs > 0) if self.player == 0 else (self.pairs > 0).T
-        paid = self.tree.payoffs.restricted(kept, weights > 0, self.tree.kinds_used)
-        return replace(self.tree, payoffs=paid)
-
-
-@dataclass(frozen=True, eq=False)
-class PublicSolution:
-    """The solution of a subgame.
-
-    policy: [rows, wide] float64, the searching player's below the public state.
-    solved: [opponent's private states] float64, what they are worth to the opponent against it, as the
-        subgame sees it; nan where the subgame leaves them out.
-    gap: exploitability of the solution within the gadget, in payoffs. iterations: run.
-    """
-
-    policy: NDArray[np.float64]
-    solved: NDArray[np.float64]
-    gap: float
-    iterations: int
-
 
 class EntryChoice:
     """The opponent's choices above the roots, learnt like every other regret.
 
-    mass: how likely each of its private states is; those at most LIVE are out of the game.
+    mass: probability that chance and the searching player lead to each of its private states; those at most
+    LIVE are out of the game.
     """
 
     def __init__(self, problem: PublicProblem, v: Variant, discounts: NDArray[np.float64]) -> None:
         """Take the subgame, and a variant with its discounts (`discount_table`)."""
         self.problem, self.variant, self._discounts = problem, v, discounts
-        self.mass = problem.mass
+        self.mass = problem.reach @ problem.pairs
         self.live = self.mass > LIVE
         n = len(self.mass)
         width = 2 if problem.gadget == "resolve" else 1
@@ -203,8 +176,13 @@ class EntryChoice:
 
 def solve_problem(
     problem: PublicProblem, v: Variant, iterations: int, threads: int, deadline: float | None = None
-) -> PublicSolution:
-    """Return the solution after some iterations, or when the deadline (of `time.perf_counter()`) is over."""
+) -> tuple[NDArray[np.float64], NDArray[np.float64], float, int]:
+    """Return the solution after some iterations, or when the deadline (of `time.perf_counter()`) is over.
+
+    First the searching player's policy below the public state, [rows, wide]; then what the opponent's private
+    states are worth to it against that, as the subgame sees it, nan where it leaves them out; the solution's
+    exploitability within the gadget, in payoffs; and the iterations run.
+    """
     tree, me = problem.tree, problem.player
     opponent = 1 - me
     n_mine = tree.n_private[me]
@@ -237,7 +215,7 @@ def solve_problem(
     policy[:, :n_mine] = np.where(problem.free, learnt, problem.old[:, :n_mine])
     gap, solved = _review(sweeper, rules, sides, choice, policy, done)
     sweeper.close()
-    return PublicSolution(policy, solved, gap, done)
+    return policy, solved, gap, done
 
 
 def _review(
@@ -391,12 +369,13 @@ class PublicSource:
                 listed &= listed[private]
             self._check_order()
         self.log.lap("knowledge")
-        problem = self._problem(listed)
-        live = problem.mass > LIVE
+        pairs = chance * listed
+        mass = self.reach @ pairs
+        live = mass > LIVE
         alternative = np.full(len(live), np.nan)
         mode = VALUE if config.histories.alternative == "profile" else BEST
-        values = self._sweeper(problem).values(1 - self.player, mode, self._pair(self.old), self.reach)
-        alternative[live] = values[live] / problem.mass[live]
+        values = self._sweeper(pairs).values(1 - self.player, mode, self._pair(self.old), self.reach)
+        alternative[live] = values[live] / mass[live]
         other, own = np.nonzero((listed & live).T)
         self.log.lap("alternative")
         return Considered(
@@ -458,16 +437,25 @@ class PublicSource:
 
     def solve(self, considered: Considered, kept: Kept) -> Proposal:
         """Return what the subgame's solution proposes, after a first iteration as far as the time allows."""
-        problem = self._problem(self._pairs(considered, kept.rows))
+        pairs = self.chance * self._pairs(considered, kept.rows)
         free = np.zeros(len(self.reach), bool)
         free[considered.own_infoset[kept.rows[~kept.frozen]]] = True
-        alternative = np.nan_to_num(considered.alternative)
-        tree = problem.masked_tree(self._dealt)
-        problem = replace(problem, tree=tree, alternative=alternative, free=free)
+        problem = PublicProblem(
+            tree=self._masked(pairs),
+            player=self.player,
+            pairs=pairs,
+            reach=self.reach,
+            opponent_reach=self.opponent_reach,
+            alternative=np.nan_to_num(considered.alternative),
+            free=free,
+            old=self.old,
+            gadget=self.config.gadget.kind,
+        )
         stage, threads = self.config.solve, self.threads or usable_cores()
-        found = solve_problem(problem, variant_of(stage), stage.iterations, threads, self.deadline)
-        stopped = "deadline" if found.iterations < stage.iterations else ""
-        note_lateness(stopped, found.iterations, self.config, self.log)
+        solution = solve_problem(problem, variant_of(stage), stage.iterations, threads, self.deadline)
+        policy, solved, gap, iterations = solution
+        stopped = "deadline" if iterations < stage.iterations else ""
+        note_lateness(stopped, iterations, self.config, self.log)
         self.log.lap("solve")
         scope, states = self.config.safety.scope, len(self.below)
         there = free & ((scope == "block") | (np.arange(len(self.reach)) == self.place.private))
@@ -475,8 +463,8 @@ class PublicSource:
         if scope == "infoset":
             rows = self.here()[0] // self.old.shape[1]
         slots = (rows[:, None] * self.old.shape[1] + np.flatnonzero(there)).reshape(-1)
-        probs = found.policy.reshape(-1)[slots]
-        return Proposal(slots, probs, found.solved, states, states, states, found.iterations, found.gap)
+        probs = policy.reshape(-1)[slots]
+        return Proposal(slots, probs, solved, states, states, states, iterations, gap)
 
     def here(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Return the slots of the infoset, [a] int64, and the strategy refined there, [a] float64."""
@@ -490,9 +478,9 @@ class PublicSource:
         before, after = considered.alternative, proposal.solved
         if config.certificate == "none" and config.anchor == 1:
             return Certified(1.0, slots, proposal.probs, considered, before, after)
-        judged = self._problem(self._noticed(considered, slots))
-        live, mass = judged.mass > LIVE, judged.mass
-        sweeper = self._sweeper(judged)
+        judged = self.chance * self._noticed(considered, slots)
+        mass = self.reach @ judged
+        live, sweeper = mass > LIVE, self._sweeper(judged)
         new = self.old.copy()
         new.reshape(-1)[slots] = proposal.probs
         plans = [_plans(sweeper, self.player, policy) for policy in (self.old, new)]
@@ -503,7 +491,7 @@ class PublicSource:
 
         def attempt(weight: float) -> Attempt:
             policy = mix(weight) if weight else self.old
-            found = sweeper.values(1 - self.player, BEST, self._pair(policy), judged.reach)
+            found = sweeper.values(1 - self.player, BEST, self._pair(policy), self.reach)
             values = np.where(live, found / np.where(live, mass, 1), 0.0)
             return Attempt(weight, policy.reshape(-1)[slots], values, float(mass @ values))
 
@@ -539,32 +527,21 @@ class PublicSource:
         found[considered.own_infoset[rows], considered.group[rows]] = True
         return found
 
-    def _problem(self, pairs: NDArray[np.bool_]) -> PublicProblem:
-        """Return the problem of some pairs in which the player follows the strategy refined."""
-        return PublicProblem(
-            tree=self.below,
-            player=self.player,
-            pairs=self.chance * pairs,
-            reach=self.reach,
-            opponent_reach=self.opponent_reach,
-            alternative=np.zeros(self.chance.shape[1]),
-            free=np.zeros(len(self.reach), bool),
-            old=self.old,
-            gadget=self.config.gadget.kind,
-        )
+    def _masked(self, pairs: NDArray[np.float64]) -> PublicTree:
+        """Return the tree without the payoffs of pairs whose weight, [own, opponent's], is 0."""
+        kept = (pairs > 0) if self.player == 0 else (pairs > 0).T
+        paid = self.below.payoffs.restricted(kept, self._dealt > 0, self.below.kinds_used)
+        return replace(self.below, payoffs=paid)
 
     def _pair(self, policy: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return both players' policies, with this one of the searching player."""
         return (policy, self._reply) if self.player == 0 else (self._reply, policy)
 
-    def _sweeper(self, problem: PublicProblem) -> PolicySweeper:
-        """Return what sweeps the tree of a problem's pairs; kept while these are asked for."""
-        if self._sweeping is None or not np.array_equal(self._sweeping[0], problem.pairs):
+    def _sweeper(self, pairs: NDArray[np.float64]) -> PolicySweeper:
+        """Return what sweeps the tree of some pairs by their weights; kept while these are asked for."""
+        if self._sweeping is None or not np.array_equal(self._sweeping[0], pairs):
             self.close()
-            self._sweeping = (
-                problem.pairs,
-                PolicySweeper(problem.masked_tree(self._dealt), threads=self.threads),
-            )
+            self._sweeping = pairs, PolicySweeper(self._masked(pairs), threads=self.threads)
         return self._sweeping[1]
 
     def close(self) -> None:
