@@ -33,13 +33,11 @@ class Reach:
     @property
     def total(self) -> NDArray[np.float64]:
         """Return the product of all factors, [N] float64."""
-        total: NDArray[np.float64] = self.chance * self.players.prod(axis=1)
-        return total
+        return np.asarray(self.chance * self.players.prod(axis=1))
 
     def without(self, player: int) -> NDArray[np.float64]:
         """Return the counterfactual reach of each node for `player`: all factors but its own, [N] float64."""
-        others: NDArray[np.float64] = np.delete(self.players, player, axis=1).prod(axis=1)
-        return self.chance * others
+        return np.asarray(self.chance * np.delete(self.players, player, axis=1).prod(axis=1))
 
 
 class _HasSlots(Protocol):
@@ -147,6 +145,26 @@ def root_values(tree: FlatTree, policy: NDArray[np.float64]) -> NDArray[np.float
     """Return each player's expected payoff, summed over weighted roots, [players] float64."""
     roots = slice(0, tree.n_roots)
     return tree.chance_prob[roots] @ node_values(tree, policy)[roots]
+
+
+def group_values(
+    values: NDArray[np.float64],
+    weights: NDArray[np.float64],
+    group: NDArray[np.integer],
+    spare: NDArray[np.float64] | float = 1.0,
+    n: int = 0,
+) -> NDArray[np.float64]:
+    """Return the weighted mean of `values` in each group, [g] float64; 0 in one without any.
+
+    values, weights: [n]. group: [n], numbers from 0; n: how many there are at least. spare: the weights, [n]
+    or all alike, where the first are all zero.
+    """
+    mass, total = (np.bincount(group, each, minlength=n) for each in (weights, weights * values))
+    if (dead := mass <= 0).any():
+        spare = np.broadcast_to(spare, values.shape)
+        mass[dead] = np.bincount(group, spare, minlength=n)[dead]
+        total[dead] = np.bincount(group, spare * values, minlength=n)[dead]
+    return np.divide(total, mass, out=np.zeros(len(mass)), where=mass > 0)
 
 
 @kernel(lazy=True)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from blueprint.tabular import SeatTable, TabularBlueprint
 from cfr.tree import FlatTree, require_states
-from cfr.values import node_values, reach
+from cfr.values import group_values, node_values, reach
 from games.game import Game
 from games.infosets.trail import same_actions
 from games.ragged import Ragged
@@ -53,28 +53,6 @@ def tabulate(
             SeatTable(tree.infoset_key[mine], offset, policy[rows].copy(), q[rows], seen, seen_value)
         )
     return TabularBlueprint(name, tuple(seats))
-
-
-def group_values(
-    values: NDArray[np.float64],
-    weights: NDArray[np.float64],
-    group: NDArray[np.integer],
-    spare: NDArray[np.float64] | None = None,
-    n: int = 0,
-) -> NDArray[np.float64]:
-    """Return the weighted mean of `values` in each group, [g] float64; 0 in one without any.
-
-    values, weights: [n] float64. group: [n], numbers from 0; n: how many there are at least.
-    spare: [n], weights where the first are all zero; None for a plain mean.
-    """
-    mass = np.bincount(group, weights, minlength=n)
-    total = np.bincount(group, weights * values, minlength=n)
-    dead = mass <= 0
-    if dead.any():
-        spare = np.ones(len(values)) if spare is None else spare
-        mass[dead] = np.bincount(group, spare, minlength=n)[dead]
-        total[dead] = np.bincount(group, spare * values, minlength=n)[dead]
-    return np.divide(total, mass, out=np.zeros(len(mass)), where=mass > 0)
 
 
 class Plays(Protocol):

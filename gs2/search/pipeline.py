@@ -19,9 +19,8 @@ from numpy.typing import NDArray
 from cfr.anchored import Anchor, solve_anchored
 from cfr.lp import LpTimeout, solve_lp
 from cfr.solver import Start, Stop, solve
-from cfr.values import best_responses
+from cfr.values import best_responses, group_values
 from cfr.variants import Variant, variant
-from gs2.policies.tabulate import group_values
 from gs2.search.config.search import ROLLED_OUT, SearchConfig, on_tree
 from gs2.search.config.stages import SolveConfig
 from gs2.search.context import NO_OPTIONS, Log, Search, SearchContext, SearchOptions, Strategy

@@ -11,8 +11,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from cfr.values import best_responses
-from gs2.policies.tabulate import group_values
+from cfr.values import best_responses, group_values
 from gs2.search.config.search import SearchConfig
 from gs2.search.context import Cover, Log, Search, SearchContext, Strategy
 from gs2.search.gadget.path import LIVE

@@ -30,6 +30,7 @@ from blueprint.protocol import Blueprint
 from blueprint.tabular import KeyIndex
 from cfr.tree import TreeBudget, grow, require_states
 from cfr.tree.memory import SEARCH_BYTES, TooLarge
+from cfr.values import group_values
 from games.game import Game, payoff_span
 from games.infosets.following import thinned
 from games.infosets.histories import HistorySample, joined_samples, line_order
@@ -39,7 +40,7 @@ from games.infosets.two_seats import seat_trails
 from games.ragged import Ragged
 from games.support.array_types import Array
 from games.support.configuration import ConfigError
-from gs2.policies.tabulate import group_values, places_among, policy_of
+from gs2.policies.tabulate import places_among, policy_of
 from gs2.search.config.search import BY_RESPONSE, SearchConfig, on_tree
 from gs2.search.context import SearchContext, SearchOptions, Strategy
 from gs2.search.continuation_policies import ValuedByAnother

@@ -10,9 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cfr.lp import solve_lp
-from cfr.values import best_responses
+from cfr.values import best_responses, group_values
 from games.support.contract import ContractError
-from gs2.policies.tabulate import group_values
 from gs2.search.config.presets import preset
 from gs2.search.config.search import SearchConfig
 from gs2.search.config.stages import GADGET_NAMES

@@ -16,8 +16,8 @@ from cfr.policies.lock import LockedTree
 from cfr.policies.policy import tabular_policy, uniform_policy
 from cfr.sequence_form import SequenceForm, sequence_form
 from cfr.solver import solve
+from cfr.values import group_values
 from games import check_game
-from gs2.policies.tabulate import group_values
 from gs2.search.config.presets import PRESET_NOTES, PRESETS, preset
 from gs2.search.config.stages import WEIGHTED_GENERATORS
 from gs2.search.context import SearchContext, Strategy

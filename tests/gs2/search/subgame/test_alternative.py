@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from cfr.best_response import best_response_values, counterfactual_values
-from cfr.values import best_responses
-from gs2.policies.tabulate import group_values
+from cfr.values import best_responses, group_values
 from gs2.search.config.search import SearchConfig
 from gs2.search.context import Search, Strategy
 from gs2.search.gadget.path import Arrivals, opponent_path
