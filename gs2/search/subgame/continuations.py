@@ -51,7 +51,7 @@ def best_response_policy(tree: FlatTree, policy: NDArray[np.float64], seat: int)
 class LeafChooser:
     """A seat that chooses among continuations at truncated leaves.
 
-    known: [T] int64, what it knows at each leaf: any numbers that tell its infosets there apart.
+    known: [T] or [T, c] int64, what it knows at each leaf: any numbers that tell its infosets there apart.
     """
 
     seat: int
@@ -79,83 +79,64 @@ def with_choices(subgame: Subgame, choosers: Sequence[LeafChooser], values: NDAr
             f"choices: values must be [leaves, one axis for each of {len(choosers)} choosers, seats], with "
             f"{t} leaves and {tree.n_players} seats; got {values.shape}"
         )
-    deciding = [at for at in range(len(choosers)) if values.shape[at + 1] > 1]
-    counts = [values.shape[at + 1] for at in deciding]
-    payoffs = values.reshape(t, *counts, tree.n_players)
-    if not deciding:
-        returns = tree.returns.copy()
-        returns[np.searchsorted(tree.terminal, leaves)] = payoffs
-        return replace(subgame, tree=replace(tree, returns=returns))
-    return _grafted(subgame, [choosers[at] for at in deciding], payoffs)
+    known = np.arange(t)  # of which leaf each end is
+    ends = leaves
+    for chooser, k in zip(choosers, values.shape[1:-1], strict=True):
+        if k > 1:
+            subgame, ends = _chosen(subgame, ends, LeafChooser(chooser.seat, chooser.known[known]), k)
+            known = np.repeat(known, k)
+    tree = subgame.tree
+    returns = tree.returns.copy()
+    returns[np.searchsorted(tree.terminal, ends)] = values.reshape(-1, tree.n_players)
+    return replace(subgame, tree=replace(tree, returns=returns))
 
 
-def _grafted(subgame: Subgame, choosers: Sequence[LeafChooser], values: NDArray[np.float64]) -> Subgame:
-    """Return `with_choices` for choosers that all have more than one choice."""
-    tree, leaves = subgame.tree, subgame.truncated
-    counts = values.shape[1:-1]
-    sizes = len(leaves) * np.cumprod((1, *counts))  # of each layer, the leaves' own first
-    n, added = tree.n_nodes, int(sizes[1:].sum())
-    level_of = np.repeat(np.arange(len(tree.level_offsets) - 1), np.diff(tree.level_offsets))
-    # Layer by layer, before they are sorted: parents, levels, who chooses, and what it knows.
-    layers = [leaves.astype(np.int64)]
-    parent, level = [tree.parent.astype(np.int64)], [level_of]
+def _chosen(
+    subgame: Subgame, ends: NDArray[np.int32], chooser: LeafChooser, k: int
+) -> tuple[Subgame, NDArray[np.int32]]:
+    """Return a subgame in which a seat chooses among k leaves at each of some leaves, and these, [n · k].
+
+    ends: [n], the leaves at which it chooses. Each one's choices stand together, without payoffs.
+    """
+    tree = subgame.tree
+    above, added = np.repeat(ends, k), k * len(ends)
+    depth = np.repeat(np.arange(len(tree.level_offsets) - 1), np.diff(tree.level_offsets))
+    ups = np.concatenate([tree.parent, above]).astype(np.int64)
+    order, place, offsets = _breadth_first(ups, np.concatenate([depth, depth[above] + 1]))
+    seen, number = np.unique(chooser.known, axis=0, return_inverse=True)
     player = np.concatenate([tree.player, np.full(added, TERMINAL, np.int8)])
     infoset = np.concatenate([tree.infoset, np.full(added, -1, np.int32)])
-    groups: list[int] = []
-    for j, (chooser, k) in enumerate(zip(choosers, counts, strict=True)):
-        here = layers[-1]
-        seen, number = np.unique(chooser.known, return_inverse=True)
-        player[here] = chooser.seat
-        first = tree.n_infosets + sum(groups)
-        infoset[here] = first + np.repeat(number.reshape(-1), len(here) // len(leaves))
-        groups.append(len(seen))
-        parent.append(np.repeat(here, k))
-        level.append(np.repeat(level_of[leaves] + j + 1, sizes[j + 1] // len(leaves)))
-        layers.append(n + int(sizes[1 : j + 1].sum()) + np.arange(sizes[j + 1]))
-    ups, depths = np.concatenate(parent), np.concatenate(level)
-    order, place, offsets = _breadth_first(ups, depths)
-    returns = np.zeros((n + added, tree.n_players))
+    player[ends], infoset[ends] = chooser.seat, tree.n_infosets + number.reshape(-1)
+    returns = np.zeros((tree.n_nodes + added, tree.n_players))
     returns[tree.terminal] = tree.returns
-    returns[layers[-1]] = values.reshape(-1, tree.n_players)
-
-    def spread(old: NDArray[Any], fill: NDArray[Any] | int | float) -> NDArray[Any]:
-        extra = np.broadcast_to(np.asarray(fill, old.dtype), (added, *old.shape[1:]))
-        return np.concatenate([old, extra])[order]
-
-    player, many = player[order], np.repeat(counts, groups)
-    new = FlatTree.of_levels(
+    player, many = player[order], np.full(len(seen), k)
+    none = np.zeros_like(tree.action, shape=(added, *tree.action.shape[1:]))
+    made = FlatTree.of_levels(
         np.where(ups[order] < 0, -1, place[ups[order]]),
         player,
         offsets,
         np.append(np.diff(tree.infoset_offset), many),
         infoset=infoset[order],
-        chance_prob=spread(tree.chance_prob, 1.0),
+        chance_prob=np.concatenate([tree.chance_prob, np.ones(added)])[order],
         returns=returns[order[player == TERMINAL]],
-        infoset_player=np.append(
-            tree.infoset_player, np.repeat([chooser.seat for chooser in choosers], groups)
-        ).astype(np.int8),
-        infoset_key=np.concatenate(
-            [tree.infoset_key, np.zeros((len(many), tree.infoset_key.shape[1]), np.uint64)]
-        ),
-        action=spread(tree.action, np.zeros(1, tree.action.dtype)[0]),
+        infoset_player=np.append(tree.infoset_player, np.full(len(seen), chooser.seat)).astype(np.int8),
+        infoset_key=np.pad(tree.infoset_key, ((0, len(seen)), (0, 0))),
+        action=np.concatenate([tree.action, none])[order],
         teams=tree.teams,
         n_truncated=tree.n_truncated,
     )
-    # Nodes come layer by layer below the leaves, and those of one leaf stand together in each layer.
-    below = np.concatenate([np.repeat(leaves, size // len(leaves)) for size in sizes[1:]])
-    origin = subgame.origin
-    if len(origin):
-        origin = np.concatenate([origin, origin[below]])[order]
-    return replace(
+    source = np.concatenate([np.arange(tree.n_nodes), above])[order]
+    grown = replace(
         subgame,
-        tree=new,
-        root_of=np.concatenate([subgame.root_of, subgame.root_of[below]])[order],
-        origin=origin,
-        grafted=np.append(subgame.chosen, np.ones(len(many), bool)),
-        infoset_origin=np.append(subgame.infoset_origin, np.full(len(many), -1)).astype(np.int32),
+        tree=made,
+        root_of=subgame.root_of[source],
+        origin=subgame.origin[source] if len(subgame.origin) else subgame.origin,
+        grafted=np.append(subgame.chosen, np.ones(len(seen), bool)),
+        infoset_origin=np.append(subgame.infoset_origin, np.full(len(seen), -1)).astype(np.int32),
         slot_origin=np.append(subgame.slot_origin, np.full(int(many.sum()), -1)),
-        truncated=place[leaves].astype(np.int32),
+        truncated=place[subgame.truncated].astype(np.int32),
     )
+    return grown, place[tree.n_nodes :].astype(np.int32)
 
 
 def _breadth_first(

@@ -77,19 +77,8 @@ class Roots:
     group: NDArray[np.int32] | None = None
 
 
-@dataclass(frozen=True, eq=False)
-class DepthLimit:
-    """Where a subgame ends before the game does.
-
-    decisions: player decisions below a root, frozen ones included, before a history is at the limit.
-    leaf: (nodes of the full tree [n]) -> [n, P] float64, the payoffs there.
-    play_on: instead of a leaf, the seat whose decisions belong to chance, by the policy of `Roots`, from the
-        limit on, while the others go on deciding to the end of the game. There is one of these two.
-    """
-
-    decisions: int
-    leaf: Callable[[NDArray[np.int32]], NDArray[np.float64]] | None = None
-    play_on: int | None = None
+NodeLeaf = Callable[[NDArray[np.int32]], NDArray[np.float64]]
+"""What values the nodes of a full tree at a depth limit: [n] to payoffs, [n, P]."""
 
 
 class TreeCutter:
@@ -103,13 +92,18 @@ class TreeCutter:
         # Numbers of infosets within the subgame being cut; -1 marks those without one yet.
         self._local = np.full(tree.n_infosets, -1, np.int32)
 
-    def cut(self, roots: Roots, limit: DepthLimit | None = None) -> Subgame:
-        """Return the subgame below some histories. limit: how far to go.
+    def cut(
+        self, roots: Roots, depth: int = NO_LIMIT, *, leaf: NodeLeaf | None = None, play_on: int | None = None
+    ) -> Subgame:
+        """Return the subgame below some histories.
 
+        depth: player decisions below a root, frozen ones included, before a history is at the limit. There
+            `leaf` values it; or the decisions of the seat `play_on` belong to chance from the limit on, by
+            the policy of the roots, while the others go on deciding to the end of the game.
         Raises ValueError for a seat that plays on without a policy to follow.
         """
         tree = self.tree
-        if limit is not None and limit.play_on is not None and roots.policy is None:
+        if play_on is not None and roots.policy is None:
             raise ValueError("cut: frozen decisions need a policy to follow; pass Roots(policy=…)")
         nodes = np.ascontiguousarray(roots.nodes, np.int32)
         plans, plan = np.empty((0, 0)), np.full(len(nodes), -1, np.int32)
@@ -123,8 +117,8 @@ class TreeCutter:
             nodes,
             np.ascontiguousarray(roots.reach, np.float64),
             np.zeros((0, tree.n_players), bool) if roots.frozen is None else roots.frozen,
-            NO_LIMIT if limit is None else limit.decisions,
-            -1 if limit is None or limit.play_on is None else limit.play_on,
+            depth,
+            -1 if play_on is None else play_on,
             plans,
             plan,
             int(self.sizes[nodes].sum()),
@@ -133,8 +127,8 @@ class TreeCutter:
         origin, parent, player, infoset, prob, root_of, levels, infosets, truncated = parts
         terminal = np.flatnonzero(player == TERMINAL)
         returns = tree.returns[self._terminal_row[origin[terminal]]]
-        if len(truncated) and limit is not None and limit.leaf is not None:
-            returns[np.searchsorted(terminal, truncated)] = limit.leaf(origin[truncated])
+        if len(truncated) and leaf is not None:
+            returns[np.searchsorted(terminal, truncated)] = leaf(origin[truncated])
         first, sizes = tree.infoset_offset[infosets], np.diff(tree.infoset_offset)[infosets]
         cut = FlatTree.of_levels(
             parent,

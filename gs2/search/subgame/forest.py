@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -15,12 +14,11 @@ from games.game import TERMINAL, Game
 from gs2.search.context import Search
 from gs2.search.continuation_policies import continuation_blueprints, read_continuations, usual_continuations
 from gs2.search.subgame.continuations import LeafChooser, continuation_payoffs, known_at, with_choices
-from gs2.search.subgame.cut import DepthLimit, Roots, Subgame, root_numbers
+from gs2.search.subgame.cut import NodeLeaf, Roots, Subgame, root_numbers
 from gs2.search.subgame.leaf import checked_leaf, rollout_leaf, value_leaf
 
 LEAVES = 0
 """Word of the luck at leaves; certificates have words of their own."""
-NodeLeaf = Callable[[NDArray[np.int32]], NDArray[np.float64]]
 
 
 def cut_to_depth(search: Search, player: int, roots: Roots) -> Subgame:
@@ -34,32 +32,24 @@ def cut_to_depth(search: Search, player: int, roots: Roots) -> Subgame:
     assert config.subgame.depth is not None  # or nothing ends before the game does
     leaf = search.options.leaf_for(config)
     if config.subgame.leaf == "play-on" and leaf is None:
-        return context.cutter.cut(roots, DepthLimit(config.subgame.depth, play_on=player))
-    limit = DepthLimit(config.subgame.depth, _node_leaf(search))
-    subgame = context.cutter.cut(roots, limit)
+        return context.cutter.cut(roots, config.subgame.depth, play_on=player)
+    subgame = context.cutter.cut(roots, config.subgame.depth, leaf=_node_leaf(search))
     several = config.subgame.leaf in ("continuations", "multi-valued")
     if not several or leaf is not None or len(subgame.truncated) == 0:
         return subgame
     opponent = 1 - player
     ends = subgame.origin[subgame.truncated]
     states = context.tree.states[ends]
-    known = [known_at(context.game, states, seat) for seat in (0, 1)]
+    choosers = []
     for seat in (0, 1):
         # A seat remembers what it did since the roots; the game's key may tell it of another root's past.
-        known[seat] = _parted(known[seat], own_slots(subgame.tree, seat)[subgame.truncated])
-    for told in (roots.plan, roots.group):
-        if told is not None:
-            # The opponent knows which plan it follows, and where it entered.
-            known[opponent] = _parted(known[opponent], told[subgame.root_of[subgame.truncated]])
-    choosers = [LeafChooser(seat, known[seat]) for seat in (0, 1)]
+        known = [known_at(context.game, states, seat), own_slots(subgame.tree, seat)[subgame.truncated]]
+        if seat == opponent:  # which knows which plan it follows, and where it entered
+            entered = subgame.root_of[subgame.truncated]
+            told = [each for each in (roots.plan, roots.group) if each is not None]
+            known += [each[entered].astype(np.int64) for each in told]
+        choosers.append(LeafChooser(seat, np.stack(known, axis=1)))
     return with_choices(subgame, choosers, _choices(search, player, ends))
-
-
-def _parted(known: NDArray[np.int64], told: NDArray[np.integer]) -> NDArray[np.int64]:
-    """Return numbers that are equal where both are, [n] int64."""
-    pairs = np.stack([known, told], axis=1)
-    number: NDArray[np.int64] = np.unique(pairs, axis=0, return_inverse=True)[1].reshape(-1)
-    return number
 
 
 def _choices(search: Search, player: int, ends: NDArray[np.int32]) -> NDArray[np.float64]:

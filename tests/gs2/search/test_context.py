@@ -369,7 +369,12 @@ STEPS = (
         "pipeline.solve",
     ),
     *("context.reach", "context.node_values", "context.best_responses"),
-    *("context.counterfactual_values", "safety.cover", "safety.opponent_path", "subgame.forest.DepthLimit"),
+    *(
+        "context.counterfactual_values",
+        "safety.cover",
+        "safety.opponent_path",
+        "histories.enumerated.cut_to_depth",
+    ),
 )
 """Functions that a search calls, named below gs2.search, at any of which it may be interrupted."""
 

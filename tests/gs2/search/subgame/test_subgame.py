@@ -8,7 +8,7 @@ import pytest
 from cfr.tree import FlatTree, TreeRules
 from games.game import CHANCE, TERMINAL
 from gs2.policies.tabulate import policy_of, tabulate
-from gs2.search.subgame.cut import DepthLimit, Roots
+from gs2.search.subgame.cut import Roots
 from gs2.search.subgame.forest import grow_subgame
 from tests.gs2.search.setting import GAMES, KUHN, LEDUC, blueprint, context, random_policy
 
@@ -39,12 +39,12 @@ def roots_of(name: str, player: int, rng: np.random.Generator) -> np.ndarray:
 @pytest.mark.parametrize("depth", [None, 1, 2])
 def test_a_cut_subgame_is_the_grown_one(name, depth):
     prepared, rng = context(name), np.random.default_rng(3)
-    limit = DepthLimit(depth, lambda nodes: np.ones((len(nodes), 2))) if depth else None
+    limit = {"depth": depth, "leaf": lambda nodes: np.ones((len(nodes), 2))} if depth else {}
     rules = TreeRules(depth_limit=depth, leaf=lambda g, s: np.ones((len(s), 2)))
     for player in (0, 1):
         roots = roots_of(name, player, rng)
         weights = rng.random(len(roots))
-        cut = prepared.cutter.cut(Roots(roots, weights), limit)
+        cut = prepared.cutter.cut(Roots(roots, weights), **limit)
         grown = grow_subgame(prepared.game, prepared.tree.states[roots], weights, rules=rules)
         cut.tree.validate()
         assert_same_tree(cut.tree, grown.tree)
@@ -81,8 +81,7 @@ def test_a_seat_that_plays_on_leaves_only_the_others_deciding_below():
     prepared = context(LEDUC)
     policy = blueprint(LEDUC)
     roots = roots_of(LEDUC, 0, np.random.default_rng(6))
-    limit = DepthLimit(1, play_on=0)
-    cut = prepared.cutter.cut(Roots(roots, np.ones(len(roots)), policy), limit)
+    cut = prepared.cutter.cut(Roots(roots, np.ones(len(roots)), policy), 1, play_on=0)
     cut.tree.validate()
     assert set(np.flatnonzero(cut.tree.player == 0)) == set(range(len(roots)))
     assert np.any(cut.tree.player[len(roots) :] == 1)
@@ -93,7 +92,7 @@ def test_options_that_need_each_other_are_refused():
     cutter = context(KUHN).cutter
     root, weight = np.zeros(1, np.int32), np.ones(1)
     with pytest.raises(ValueError, match="policy"):
-        cutter.cut(Roots(root, weight), DepthLimit(1, play_on=0))
+        cutter.cut(Roots(root, weight), 1, play_on=0)
     with pytest.raises(ValueError, match="policy"):
         grow_subgame(context(KUHN).game, context(KUHN).game.root(), weight, frozen_seats=np.ones(2, bool))
 
