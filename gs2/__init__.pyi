@@ -11,7 +11,6 @@ from .search.config.stages import HistoriesConfig as HistoriesConfig
 from .search.config.stages import SafetyConfig as SafetyConfig
 from .search.config.stages import SolveConfig as SolveConfig
 from .search.config.stages import SubgameConfig as SubgameConfig
-from .search.context import Cover as Cover
 from .search.context import CoverMaker as CoverMaker
 from .search.context import KnowledgeGraph as KnowledgeGraph
 from .search.context import SearchContext as SearchContext
@@ -26,6 +25,7 @@ from .search.gadget.build import GadgetBuilder as GadgetBuilder
 from .search.gadget.check import check_gadget as check_gadget
 from .search.generation import Generator as Generator
 from .search.generation import check_generator as check_generator
+from .search.histories.covers import Cover as Cover
 from .search.histories.knowledge_report import KnowledgeReport as KnowledgeReport
 from .search.histories.knowledge_report import KnowledgeSize as KnowledgeSize
 from .search.histories.knowledge_report import knowledge_report as knowledge_report

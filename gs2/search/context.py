@@ -1,30 +1,10 @@
-"""What searches in one game share: the tree, who knows what, what the opponent notices, and strategies.
+"""What searches in one game share: the tree, who knows what, covers (`histories.covers`), and strategies.
 
 *Knowledge sets*: which histories a player has to think about, and how many there are. Two histories are
 neighbours if some seat cannot tell them apart. Starting from the histories of an infoset (order 1), each
 further order adds the neighbours; where nothing more is added stands the common-knowledge closure. A method
 that works on order k never looks further, so these sizes say what a method would have to solve before it is
 chosen. Source: Zhang and Sandholm 2021, "Subgame solving without common knowledge".
-
-*Covers*: the histories at which a search starts, such that the opponent cannot reach outside them.
-A certificate compares what the opponent can get below some histories, before a change of the player's
-strategy and after it, and takes everything else for fixed.
-
-Lemma. Let a set of histories, none below another, be divided into groups, and let the player's strategy
-change at infosets all of whose histories lie at or below them. Suppose that *every opponent infoset with a
-history at or below one of a group has all its histories at or below that same group*. Then what the opponent
-does below a group affects nothing else, its counterfactual best-response value of the whole game is a
-non-decreasing function of the groups' values, and it does not rise if none of these rises.
-Proof: by perfect recall each infoset below a group has its own predecessor there or none; so the infosets
-below a group form branches of the opponent's treeplex that hang on the sequence before the group, and their
-values and those of the terminal histories below enter the value of that sequence as one sum.
-
-Where the opponent notices every move of the player, its infosets at the player's decisions are such groups.
-Where it may not (somebody has moved or not, and the opponent acts at both kinds of history without knowing),
-an infoset of the opponent can reach from below a group to outside of it: the condition fails, and a
-certificate that forgets it certifies a loss. Then the cover is extended: histories of such infosets that lie
-elsewhere become roots as well, and groups that share one are merged, until the condition holds. At worst the
-cover is the whole game, so a search stays possible everywhere.
 
 *Strategies*. There is one road: game -> tree -> Strategy -> refine -> policy. `SearchContext` grows the tree,
 `SearchContext.strategy` takes a strategy of any shape, searches change it piece by piece, and
@@ -64,7 +44,7 @@ from games.support.configuration import ConfigError
 from gs2.policies.tabulate import policy_of, tabulate
 from gs2.search.config.search import SearchConfig
 from gs2.search.continuation_policies import Continuation
-from gs2.search.histories.extension import extended, turns_are_noticed
+from gs2.search.histories.covers import Cover, Extension, turns_are_noticed
 from gs2.search.subgame.continuations import exact_continuation_payoffs
 from gs2.search.subgame.cut import TreeCutter, root_numbers
 from gs2.search.subgame.leaf import OWN_LEAVES, LeafEvaluator
@@ -163,22 +143,6 @@ def knowledge_graph(game: Game, tree: FlatTree, player: int) -> KnowledgeGraph:
     return KnowledgeGraph(player, nodes, group, tuple(members), infoset_group, level.astype(np.int32))
 
 
-@dataclass(frozen=True, eq=False)
-class Cover:
-    """Roots of a search, group by group; n roots, none below another.
-
-    nodes: [n] int32, nodes of the tree. group: [n] int32, rising names of the groups, with holes.
-    own_infoset: [n] int32, the searching player's infoset at each root; where it does not act there, the
-        infoset searched if that lies below the root, else -1.
-    in_set: [n] bool, whether the knowledge set asked for has a history at or below the root.
-    """
-
-    nodes: NDArray[np.int32]
-    group: NDArray[np.int32]
-    own_infoset: NDArray[np.int32]
-    in_set: NDArray[np.bool_]
-
-
 class CoverMaker:
     """Makes covers for one searching player; says once whether they ever need extending."""
 
@@ -198,6 +162,7 @@ class CoverMaker:
         """
         self._tree, self._graph, self._own_slot = tree, graph, own_slot
         self._opponent = 1 - graph.player
+        self._extension = Extension(tree, graph.player)
         group = graph.group[self._opponent]
         last = opponent_slot[graph.nodes]
         first = np.zeros(len(graph.members[self._opponent]), np.int64)
@@ -232,56 +197,14 @@ class CoverMaker:
         if self.turns_are_noticed:
             every = every[np.argsort(graph.group[self._opponent, every], kind="stable")]
             nodes = graph.nodes[every]
-            own = tree.infoset[nodes]
-            group = graph.group[self._opponent, every]
-            return Cover(nodes, group, own, np.isin(every, top, assume_unique=True))
+            in_set = np.isin(every, top, assume_unique=True)
+            return Cover(nodes, graph.group[self._opponent, every], tree.infoset[nodes], in_set)
+        asked = infoset, graph.nodes[top], graph.nodes[every], graph.group[self._opponent, every]
         if not whole:
-            found, roots = self._extended(infoset, top, every, False)
+            found, roots = self._extension.extended(*asked, whole=False)
             if np.array_equal(self._own_slot[roots], self._own_slot[graph.nodes[top]]):
                 return found
-        return self._extended(infoset, top, every, True)[0]
-
-    @cached_property
-    def _members(self) -> Ragged:
-        """The nodes of each infoset of the tree."""
-        deciding = np.flatnonzero(self._tree.infoset >= 0)
-        order = deciding[np.argsort(self._tree.infoset[deciding], kind="stable")]
-        counts = np.bincount(self._tree.infoset[deciding], minlength=self._tree.n_infosets)
-        return Ragged.from_counts(counts, order.astype(np.int32))
-
-    @cached_property
-    def _marks(self) -> tuple[NDArray[np.int8], NDArray[np.int32], NDArray[np.int8]]:
-        """Room that `extended` leaves as it came."""
-        n = self._tree.n_nodes
-        return np.zeros(n, np.int8), np.full(n, -1, np.int32), np.zeros(self._tree.n_infosets, np.int8)
-
-    def _extended(
-        self, infoset: int, top: NDArray[np.int64], every: NDArray[np.int64], whole: bool
-    ) -> tuple[Cover, NDArray[np.int32]]:
-        """Return the extended cover, and the root above each of the histories asked for, [k] int32."""
-        tree, graph = self._tree, self._graph
-        asked = graph.nodes[top]
-        roots, component, root_of_asked = extended(
-            tree.nodes,
-            tree.n_children,
-            self._members.offsets,
-            self._members.values,
-            graph.nodes[every],
-            graph.group[self._opponent, every],
-            graph.player,
-            whole,
-            asked,
-            *self._marks,
-        )
-        own = np.where(tree.player[roots] == graph.player, tree.infoset[roots], -1)
-        inside = root_of_asked[tree.infoset[asked] == infoset]
-        below = inside[roots[inside] != asked[tree.infoset[asked] == infoset]]
-        own[below] = infoset
-        in_set = np.zeros(len(roots), bool)
-        in_set[root_of_asked] = True
-        order = np.argsort(component, kind="stable")
-        cover = Cover(roots[order], component[order], own[order].astype(np.int32), in_set[order])
-        return cover, roots[root_of_asked]
+        return self._extension.extended(*asked, whole=True)[0]
 
 
 NOTHING_KNOWN: Mapping[int, CounterfactualValues] = {}
@@ -736,31 +659,22 @@ class Search:
     options: SearchOptions = NO_OPTIONS
 
 
-KINDS: dict[str, tuple[Callable[[object], bool], str]] = {
-    "game": (
-        lambda given: isinstance(given, SearchContext) or hasattr(given, "num_players"),
-        "a game, as gs2.load_game(name) returns it, or its SearchContext",
-    ),
+KINDS: dict[str, tuple[Any, str]] = {
+    "game": (SearchContext, "a game, as gs2.load_game(name) returns it, or its SearchContext"),
     "infoset": (
-        lambda given: isinstance(given, Infoset | Trail | Integral),
+        Infoset | Trail | Integral,
         "an Infoset, as game.parse_infoset(text) returns it, a Trail or a number",
     ),
-    "config": (
-        lambda given: isinstance(given, SearchConfig),
-        'a SearchConfig, as gs2.preset("gs2+") returns it',
-    ),
-    "rng": (
-        lambda given: isinstance(given, np.random.Generator),
-        "a generator, as np.random.default_rng(seed) returns it",
-    ),
+    "config": (SearchConfig, 'a SearchConfig, as gs2.preset("gs2+") returns it'),
+    "rng": (np.random.Generator, "a generator, as np.random.default_rng(seed) returns it"),
 }
-"""What a search is asked for with: whether a thing is of the kind, and the words for it."""
+"""What a search is asked for with: the class of each thing, and the words for it."""
 
 
 def check_asked(**asked: object) -> None:
     """Raise ConfigError where a search is asked for with a thing of another kind, by the names of `KINDS`."""
     for name, given in asked.items():
-        fits, wanted = KINDS[name]
-        if not fits(given):
+        kind, wanted = KINDS[name]
+        if not isinstance(given, kind) and not (name == "game" and hasattr(given, "num_players")):
             shown = repr(given) if isinstance(given, str | int | float | None) else type(given).__name__
             raise ConfigError(f"{name} must be {wanted}; got {shown}")

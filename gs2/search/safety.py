@@ -5,8 +5,8 @@ Every way in which the opponent can notice leads through one of the opponent inf
 with them. If the opponent's counterfactual best-response value rises at none of these, it rises nowhere above
 them either, because best-response values are monotone in the values below: the opponent's best response to
 the whole strategy is worth no more than before. This holds if what the opponent does below one of these
-infosets touches nothing outside of it; `gs2.search.context` states the lemma and extends the
-cover where it must. All of it can be computed at the infoset, from the histories of those opponent infosets
+infosets touches nothing outside of it; `gs2.search.histories.covers` states the lemma and extends the cover
+where it must. All of it can be computed at the infoset, from the histories of those opponent infosets
 (order-2 knowledge where every turn is noticed), given the player's strategy elsewhere.
 
 Mixtures. The value of an opponent infoset is a maximum of linear functions of the player's realization plan,

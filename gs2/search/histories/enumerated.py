@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 
 from cfr.values import best_responses, group_values
 from gs2.search.config.search import SearchConfig
-from gs2.search.context import Cover, Log, Search, SearchContext, Strategy
+from gs2.search.context import Log, Search, SearchContext, Strategy
 from gs2.search.gadget.path import LIVE
 from gs2.search.generation import generate
+from gs2.search.histories.covers import Cover
 from gs2.search.subgame.cut import Roots, Subgame
 from gs2.search.subgame.forest import cut_to_depth
 
@@ -36,7 +37,7 @@ class Considered:
 
     They stand opponent infoset by opponent infoset; g of these. Where the opponent does not notice every
     turn of the player, opponent infosets that it may confuse later are merged, and histories at which the
-    player does not act may belong to them (`gs2.search.context`).
+    player does not act may belong to them (`gs2.search.histories.covers`).
 
     infoset: where the player stands.
     nodes: [b] int32, nodes of the full tree.
@@ -282,10 +283,9 @@ def keep_histories(considered: Considered, config: SearchConfig, rng: np.random.
         generated = rows = np.arange(len(considered.nodes))
     candidates = int(np.count_nonzero(considered.in_set))
     summary = np.zeros(len(rows), bool)
-    if config.subgame.rest == "summary" and len(rows) < len(considered.nodes):
-        full = np.zeros(len(considered.nodes), bool)
-        full[rows] = True
-        rows, summary = np.arange(len(full)), ~full
+    if config.subgame.rest == "summary":
+        summary = ~np.isin(np.arange(len(considered.nodes)), rows)
+        rows = np.arange(len(summary))
     if len(generated) < candidates:
         how = "the opponent's replies are fixed there" if summary.any() else "they are left out"
         log.notes.append(

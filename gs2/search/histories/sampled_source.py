@@ -49,6 +49,7 @@ from gs2.search.generation import generate
 from gs2.search.histories.sampled_growth import ActionErrors, action_errors, fitting_roots, grow_sampled
 from gs2.search.histories.seats import past_rule
 from gs2.search.result import ActionRow, SampleSize, SearchResult
+from gs2.search.subgame.continuations import known_at
 from gs2.search.subgame.cut import root_numbers
 from gs2.search.subgame.leaf import LeafEvaluator
 
@@ -75,7 +76,7 @@ def sealed_groups(
     A search at some histories is exact if no seat, at anything below them, can take itself to be outside.
     Where all that looks like an infoset to its player leads to its histories, that holds
     (`HistorySample.sealed`). Where a seat need not notice that another moved, histories of other infosets are
-    added until it does: what `gs2.search.context` does on a whole tree, without one.
+    added until it does: what `gs2.search.histories.covers` does on a whole tree, without one.
     own: all histories of the player's infoset. groups: all of the opponent's infosets that they belong to.
     follow: gives up to n histories of each trail. Every infoset of both seats below is followed to the end of
     the game, what lies outside is added, and again, until none reaches outside.
@@ -176,23 +177,18 @@ class FreshTrials:
         sample of one history, of a weight without bias. Of a game that draws by itself, those that it drew.
         """
         rng = np.random.default_rng(self.seed)
-        found = self._follow(1, n, rng)[0]
+        draw = _Draw(self.game, self.blueprint, self.trail, self.config, rng)
+        found = draw.follow([self.trail], n)[0]
         weight = self._weight(found)
         if found.complete:
             return found.states[rng.choice(len(found), n, p=weight / weight.sum())], np.ones(n)
         if found.scaled:
-            ones = self._follow(n, 1, rng)
+            ones = draw.follow([self.trail] * n, 1)
             if all(one.scaled for one in ones):
                 every = joined_samples(ones)
                 return every.states, self._weight(every)
         order = rng.permutation(len(found))
         return found.states[order], weight[order]
-
-    def _follow(self, samples: int, n: int, rng: np.random.Generator) -> list[HistorySample]:
-        """Return some samples of up to n histories."""
-        past = past_rule(self.blueprint, self.trail.player, self.config)
-        explore = self.config.histories.explore
-        return follow_trails(self.game, [self.trail] * samples, n, rng, policy=past, explore=explore)
 
     def _weight(self, sample: HistorySample) -> NDArray[np.float64]:
         """Return how likely chance and the opponent, as far as it is believed, make histories, [n] float64.
@@ -489,15 +485,14 @@ class _Draw:
         group = self._groups(own)
         weight = own.stands * own.chance
         values = self.blueprint.value(self.game, own.states, self.opponent)
-        worth = group_values(values, weight, group.astype(np.int32))[group]
+        worth = group_values(values, weight, group)[group]
         assert config.generation.k is not None  # every generator that chooses has one
         rows, _ = generate(config.generation.generator, worth, weight, config.generation.k, self.rng)
         return own.take(rows), config.replace(generator="all")
 
     def _groups(self, histories: HistorySample) -> NDArray[np.int64]:
         """Return the number of the opponent's infoset at each history, [n] from 0."""
-        keys = self.game.infoset_key(histories.states, self.opponent)
-        return np.unique(keys, axis=0, return_inverse=True)[1].reshape(-1).astype(np.int64)
+        return known_at(self.game, histories.states, self.opponent)
 
     def _opponents(self, own: HistorySample) -> list[Trail]:
         """Return the trail of the opponent to each of its infosets among some histories."""

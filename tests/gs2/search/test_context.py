@@ -21,9 +21,10 @@ from games import GameError
 from games.registry import load_game
 from gs2.policies.tabulate import tabulate
 from gs2.search.config.presets import preset
-from gs2.search.context import Cover, SearchContext, Strategy
+from gs2.search.context import SearchContext, Strategy
 from gs2.search.continuation_policies import usual_continuations
 from gs2.search.gadget.path import gifts
+from gs2.search.histories.covers import Cover
 from gs2.search.histories.knowledge_report import antichain, knowledge_report
 from gs2.search.pipeline import refine_infoset
 from gs2.search.refine.whole import RefineOptions, refine_both, refine_policy

@@ -1,12 +1,29 @@
-"""Covers where turns go unnoticed: histories added until the opponent cannot reach outside of them.
+"""Covers: the histories at which a search starts, such that the opponent cannot reach outside them.
 
-An infoset of the opponent may lie below a history of the search and elsewhere. Histories of it that lie
-elsewhere become roots, and groups that share one are merged, until none reaches outside
-(`gs2.search.context` says why).
+A certificate compares what the opponent can get below some histories, before a change of the player's
+strategy and after it, and takes everything else for fixed.
+
+Lemma. Let a set of histories, none below another, be divided into groups, and let the player's strategy
+change at infosets all of whose histories lie at or below them. Suppose that *every opponent infoset with a
+history at or below one of a group has all its histories at or below that same group*. Then what the opponent
+does below a group affects nothing else, its counterfactual best-response value of the whole game is a
+non-decreasing function of the groups' values, and it does not rise if none of these rises.
+Proof: by perfect recall each infoset below a group has its own predecessor there or none; so the infosets
+below a group form branches of the opponent's treeplex that hang on the sequence before the group, and their
+values and those of the terminal histories below enter the value of that sequence as one sum.
+
+Where the opponent notices every move of the player, its infosets at the player's decisions are such groups.
+Where it may not (somebody has moved or not, and the opponent acts at both kinds of history without knowing),
+an infoset of the opponent can reach from below a group to outside of it: the condition fails, and a
+certificate that forgets it certifies a loss. Then the cover is extended: histories of such infosets that lie
+elsewhere become roots as well, and groups that share one are merged, until the condition holds. At worst the
+cover is the whole game, so a search stays possible everywhere.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
@@ -14,7 +31,24 @@ from numpy.typing import NDArray
 
 from cfr.tree import FlatTree
 from cfr.tree.flat import Nodes
+from games.ragged import Ragged
 from games.support.kernel import kernel
+
+
+@dataclass(frozen=True, eq=False)
+class Cover:
+    """Roots of a search, group by group; n roots, none below another.
+
+    nodes: [n] int32, nodes of the tree. group: [n] int32, rising names of the groups, with holes.
+    own_infoset: [n] int32, the searching player's infoset at each root; where it does not act there, the
+        infoset searched if that lies below the root, else -1.
+    in_set: [n] bool, whether the knowledge set asked for has a history at or below the root.
+    """
+
+    nodes: NDArray[np.int32]
+    group: NDArray[np.int32]
+    own_infoset: NDArray[np.int32]
+    in_set: NDArray[np.bool_]
 
 
 def turns_are_noticed(
@@ -49,6 +83,57 @@ def _alike(names: NDArray[np.integer], numbers: NDArray[np.integer]) -> bool:
     return np.array_equal(some[names], numbers)
 
 
+class Extension:
+    """Extends the covers of one player's searches where the opponent need not notice its turns."""
+
+    def __init__(self, tree: FlatTree, player: int) -> None:
+        """Take a tree and the searching player."""
+        self._tree, self._player = tree, player
+
+    @cached_property
+    def _members(self) -> Ragged:
+        """The nodes of each infoset of the tree."""
+        deciding = np.flatnonzero(self._tree.infoset >= 0)
+        order = deciding[np.argsort(self._tree.infoset[deciding], kind="stable")]
+        counts = np.bincount(self._tree.infoset[deciding], minlength=self._tree.n_infosets)
+        return Ragged.from_counts(counts, order.astype(np.int32))
+
+    @cached_property
+    def _marks(self) -> tuple[NDArray[np.int8], NDArray[np.int32], NDArray[np.int8]]:
+        """Room that `_extended` leaves as it came."""
+        n = self._tree.n_nodes
+        return np.zeros(n, np.int8), np.full(n, -1, np.int32), np.zeros(self._tree.n_infosets, np.int8)
+
+    def extended(
+        self,
+        infoset: int,
+        asked: NDArray[np.int32],
+        start: NDArray[np.int32],
+        group: NDArray[np.int32],
+        *,
+        whole: bool,
+    ) -> tuple[Cover, NDArray[np.int32]]:
+        """Return a cover that reaches nowhere else, and the root above each history asked for, [k] int32.
+
+        infoset: the one searched. asked: [k], nodes of its knowledge set. start: [m], these and all others of
+        the opponent infosets that they touch; group: [m], which those are. whole: as of `CoverMaker.make`.
+        """
+        tree, members = self._tree, (self._members.offsets, self._members.values)
+        shape = tree.nodes, tree.n_children, *members
+        roots, component, root_of_asked = _extended(
+            *shape, start, group, self._player, whole, asked, *self._marks
+        )
+        own = np.where(tree.player[roots] == self._player, tree.infoset[roots], -1)
+        searched = tree.infoset[asked] == infoset
+        inside = root_of_asked[searched]
+        own[inside[roots[inside] != asked[searched]]] = infoset
+        in_set = np.zeros(len(roots), bool)
+        in_set[root_of_asked] = True
+        order = np.argsort(component, kind="stable")
+        cover = Cover(roots[order], component[order], own[order].astype(np.int32), in_set[order])
+        return cover, roots[root_of_asked]
+
+
 @kernel
 def _find(above: NDArray[np.int64], i: int) -> int:
     while above[i] != i:
@@ -67,7 +152,7 @@ def _join(above: NDArray[np.int64], i: int, j: int) -> None:
 
 
 @kernel
-def extended(
+def _extended(
     nodes: Nodes,
     n_children: NDArray[np.int32],
     member_start: NDArray[np.int64],
