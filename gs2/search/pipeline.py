@@ -25,7 +25,7 @@ from gs2.search.config.search import ROLLED_OUT, SearchConfig, on_tree
 from gs2.search.config.stages import SolveConfig
 from gs2.search.context import NO_OPTIONS, Log, Search, SearchContext, SearchOptions, Strategy
 from gs2.search.gadget.build import Gadget, build_gadget
-from gs2.search.gadget.path import LIVE, Arrivals, Entry, gifts, opponent_path
+from gs2.search.gadget.path import LIVE, Entry, gifts, opponent_path
 from gs2.search.histories.double_oracle import Summary, choose_plans
 from gs2.search.histories.enumerated import (
     NOTHING,
@@ -39,8 +39,9 @@ from gs2.search.histories.enumerated import (
     with_all,
 )
 from gs2.search.mirror_descent import mirror_descent
-from gs2.search.safety import Certified, Proposal, certify, with_certified
+from gs2.search.safety import Certified, Proposal, certify
 from gs2.search.subgame.cut import Roots, Subgame
+from gs2.search.successive import with_certified
 
 
 class LeftAlone(Exception):
@@ -280,16 +281,15 @@ class Refinement(Proposal):
 
 def refine_from(source: HistorySource, rng: np.random.Generator) -> Refinement:
     """Return the refined strategy of a source's player, as far as it is certified."""
-    log = source.log
-    considered, kept = source.consider(), NOTHING
+    log, considered = source.log, source.consider()
+    kept, certified = NOTHING, None
     try:
         kept = source.generate(considered, rng)
         proposal = source.solve(considered, kept)
+        certified = source.certify(considered, proposal)
     except LeftAlone as left:
         why = str(left)
         log.notes.append(f"{why}: " * bool(why) + "the strategy is left as it was")
-        return untouched(source, considered, kept)
-    certified = source.certify(considered, proposal)
     if certified is None:
         return untouched(source, considered, kept)
     if certified.said:
@@ -297,7 +297,8 @@ def refine_from(source: HistorySource, rng: np.random.Generator) -> Refinement:
     if certified.weight == 0:
         log.notes.append("no mixture with the old strategy was certified: the strategy is left as it was")
     log.lap("safety")
-    return _refinement(source, considered, kept, proposal, certified)
+    proposal = replace(proposal, slots=certified.slots, probs=certified.probs)
+    return _refinement(source, considered, kept, proposal, certified.weight, certified)
 
 
 def untouched(
@@ -310,7 +311,7 @@ def untouched(
     slots, old = source.here()
     unsolved = np.full(len(considered.alternative), np.nan)
     nothing = Proposal(slots, old if probs is None else probs, unsolved, 0, 0, 0, 0, 0.0)
-    return _refinement(source, considered, kept, nothing, None, weight=0.0 if probs is None else 1.0)
+    return _refinement(source, considered, kept, nothing, 0.0 if probs is None else 1.0)
 
 
 def _refinement(
@@ -318,20 +319,17 @@ def _refinement(
     considered: Considered,
     kept: Kept,
     proposal: Proposal,
-    certified: Certified | None,
-    *,
-    weight: float = 0.0,
+    weight: float,
+    certified: Certified | None = None,
 ) -> Refinement:
-    """Return what a search came to. weight: of the proposal where nothing was certified."""
-    found = proposal if certified is None else certified
-    kept_of = replace(proposal, slots=found.slots, probs=found.probs)
+    """Return the outcome of a search whose proposal, with this weight in it, is what it keeps."""
     return Refinement(
-        **vars(kept_of),
+        **vars(proposal),
         considered=considered,
         kept=kept,
         certified=certified,
         cut_off=tuple(source.log.notes),
-        anchor=weight if certified is None else certified.weight,
+        anchor=weight,
         seconds=source.log.seconds,
         timed_out=source.log.timed_out,
     )
@@ -566,8 +564,8 @@ class TreeSource:
         path = None
         if gadget.kind == "path":
             values = considered.alternative[np.unique(considered.group[rows])]
-            arrivals = Arrivals(considered.nodes[rows], group, considered.reach[rows], values)
-            path = opponent_path(self.context, strategy, opponent, arrivals)
+            nodes, reach = considered.nodes[rows], considered.reach[rows]
+            path = opponent_path(self.context, strategy, opponent, nodes, group, reach, values)
             order = path.entry_order()
             path = path.reordered(order)
             group = np.argsort(order).astype(np.int32)[group]

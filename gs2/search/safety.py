@@ -13,29 +13,7 @@ Mixtures. The value of an opponent infoset is a maximum of linear functions of t
 so it is convex in the weight of the refined plan: the weights that certify form an interval from 0, and the
 best of them is found by bisection and golden sections.
 
-Many searches. One after another, each certified with what the one before left, searches add up as they are.
-Those of one level of the game may hold the opponent down to its values before the first of them rather than
-to what (`SearchOptions.start`): once all are done nothing at the level rose, and what
-one gained another may spend where it buys more.
-
-Lemma ("shared"). Let the searches of one level start from one strategy, and each change it only at an
-infoset of that level and below. Let n be the most searches of the level that may change something below one
-of the opponent infosets by which a search is certified. If each takes 1 / n of a weight that certifies, the
-opponent's best response to all changes together is worth no more than before.
-Proof: no infoset of a level lies above another, so no two searches change the same infoset, and none changes
-the player's reach of another's. The joint realization plan is therefore x + Σ wⱼ (xⱼ - x). Here xⱼ is the
-plan with the certified change of search j alone, and wⱼ its share. Below an opponent infoset g only searches
-that may change something there appear in the sum. Their shares add up to at most 1: each is at most 1 over
-their number. So the joint plan below g is a mean of plans that do not raise g's value, one of them the plan
-before. Values are convex in the plan, so g's does not rise, and by the lemma of covers nor does the game's.
-Where the opponent notices every turn of the player, searches have their opponent infosets in common, and n is
-the most infosets of the player that meet in one. Elsewhere their groups overlap unequally; n is then the
-number of the level's infosets, and the proof is that for one group, the whole game.
-
-The lemma ends there. A search above another multiplies the reach of what that one changes, and the product of
-two harmless changes can do harm at any weight. So searches that start from the blueprint at every level
-("independent") cannot be certified apart. Nor can blocks: where two overlap, one infoset keeps what one of
-them made and the next what the other did, which is a mean of neither.
+Many searches, one after another or side by side: `gs2.search.successive`.
 """
 
 from __future__ import annotations
@@ -50,8 +28,8 @@ from numpy.typing import NDArray
 from games.support.kernel import kernel
 from gs2.search.certificate import sampled_verdict
 from gs2.search.config.stages import SafetyConfig
-from gs2.search.context import Search, SearchContext, Strategy
-from gs2.search.gadget.path import Arrivals, OpponentPath, after_gains, opponent_path
+from gs2.search.context import Search, SearchContext
+from gs2.search.gadget.path import OpponentPath, opponent_path
 from gs2.search.histories.enumerated import Considered, OpponentResponse, weigh_histories
 
 ROUNDING = 1e-12
@@ -90,20 +68,15 @@ def splice_slots(
 
     scope: "infoset": those of the infoset; "subtree": and of the player's infosets below it; "block": all.
     """
-    tree = context.tree
     if scope == "block":
         return np.ones(len(slots), bool)
-    start, end = tree.infoset_offset[infoset : infoset + 2]
-    if scope == "infoset":
-        inside: NDArray[np.bool_] = (slots >= start) & (slots < end)
-        return inside
-    parents = context.parent_slot(player)
-    below = set(range(start, end))
+    of, inside = context.tree.slot_infoset, {infoset}
     # Infosets are numbered ancestors first, so a parent is settled before its children are looked at.
-    for number in np.unique(context.tree.slot_infoset[slots]).tolist():
-        if int(parents[number]) in below:
-            below.update(range(*tree.infoset_offset[number : number + 2].tolist()))
-    return np.fromiter((slot in below for slot in slots.tolist()), bool, len(slots))
+    for number in np.unique(of[slots]).tolist() if scope == "subtree" else ():
+        above = int(context.parent_slot(player)[number])
+        if above >= 0 and int(of[above]) in inside:
+            inside.add(number)
+    return np.isin(of[slots], list(inside))
 
 
 class PlanMixer:
@@ -283,9 +256,8 @@ def _attempts(
         return Attempt(weight, mixed, rooted, root + TIE_BREAK * float(mass @ rooted), root)
 
     if search.config.safety.certificate == "path":
-        now = attempt(0.0).values
-        arrivals = Arrivals(considered.nodes, considered.group, considered.reach, now)
-        path = opponent_path(search.context, search.strategy, considered.opponent, arrivals)
+        there = considered.nodes, considered.group, considered.reach, attempt(0.0).values
+        path = opponent_path(search.context, search.strategy, considered.opponent, *there)
     return attempt, most
 
 
@@ -339,34 +311,3 @@ def best_attempt(
             a, left = left.weight, right
             right = attempt(a + ratio * (b - a))
     return best
-
-
-def with_certified(
-    context: SearchContext,
-    strategy: Strategy,
-    slots: NDArray[np.int64],
-    probs: NDArray[np.float64],
-    certified: Certified | None,
-) -> Strategy:
-    """Return the strategy after what a search found was taken over.
-
-    slots, probs: [s], what the search changes. certified: what it knows of the effect.
-    Where the opponent notices every turn, what its infosets are worth is brought up to date, if it is known,
-    by what the certificate found; so later searches of the same level need not derive it anew. Where the
-    player never leads there, nothing changes for the opponent.
-    """
-    if certified is None:
-        return strategy.with_changes(slots, probs)
-    considered = certified.considered
-    opponent = considered.opponent
-    best = strategy.known_opponent_values(opponent)
-    if best is None or not context.covers(considered.player).turns_are_noticed:
-        return strategy.with_changes(slots, probs)
-    known = np.isfinite(certified.after)
-    mass = np.bincount(considered.group, considered.reach)
-    first = np.searchsorted(considered.group, np.arange(len(mass)))
-    last = context.own_slot(opponent)[considered.nodes[first]]
-    gain = np.zeros(len(mass)) if considered.off_path else mass * (certified.after - certified.before)
-    until, parents = strategy.first_below(slots), context.parent_slot(opponent)
-    above = after_gains(context.tree, best, parents, last[known], gain[known], until)
-    return strategy.with_changes(slots, probs, {opponent: above})

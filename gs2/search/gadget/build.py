@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 
 from cfr.tree import FlatTree
 from games.game import CHANCE, TERMINAL
+from games.ragged import ranges
 from gs2.search.config.stages import GADGET_NAMES
 from gs2.search.gadget.path import (
     LIVE,
@@ -35,7 +36,6 @@ from gs2.search.gadget.path import (
     doubled,
     forced_by_infoset,
     forced_deal,
-    single_origins,
 )
 
 
@@ -208,19 +208,16 @@ def resolve_top(forest: FlatTree, entry: Entry, floor: float) -> Top:
     """
     r = len(entry.reach)
     top = Top.of_one(forest)
-    deal = entry.reach / entry.reach.sum()
     every = np.arange(r)
-    if floor:
-        # Chance deals the r histories to the opponents, and once more, forced, straight into the subgame.
-        prior = forced_deal(entry)
-        top.level(
-            np.zeros(2 * r, np.int64),
-            np.concatenate([(1 - floor) * deal, floor * prior]),
-            np.concatenate([np.full(r, entry.seats[0]), np.full(r, CHANCE)]),
-            np.concatenate([entry.group[0], np.full(r, -1)]).astype(np.int32),
-        )
-    else:
-        top.level(np.zeros(r, np.int64), deal, np.full(r, entry.seats[0]), entry.group[0].astype(np.int32))
+    # Chance deals the r histories to the opponents, and once more, forced, straight into the subgame.
+    prior = forced_deal(entry) if floor else np.zeros(0)
+    forced = np.arange(len(prior))
+    top.level(
+        np.zeros(r + len(forced), np.int64),
+        np.concatenate([(1 - floor) * (entry.reach / entry.reach.sum()), floor * prior]),
+        np.repeat([entry.seats[0], CHANCE], [r, len(forced)]),
+        np.concatenate([entry.group[0], np.full(len(forced), -1)]).astype(np.int32),
+    )
     for at, seat in enumerate(entry.seats):
         count = int(entry.group[at].max()) + 1
         first = len(top.infoset_player)
@@ -229,14 +226,10 @@ def resolve_top(forest: FlatTree, entry: Entry, floor: float) -> Top:
         out = top.payoffs(seat, entry.alternative[at])
         # Each opponent's node has two children: out, a terminal, and in. On all but the last opponent's
         # level the histories in are the next opponent's nodes.
-        position = 2 * every if at == 0 else 2 * every + 1
-        parent = np.repeat(every if at == 0 else position, 2)
-        is_in = np.tile([False, True], r)
-        prob = np.ones(2 * r)
-        if floor:
-            parent = np.concatenate([parent, (r if at == 0 else 2 * r) + every])
-            is_in = np.concatenate([is_in, np.ones(r, bool)])
-            prob = np.concatenate([prob, np.ones(r)])
+        asked, above = (every, r) if at == 0 else (2 * every + 1, 2 * r)
+        parent = np.concatenate([np.repeat(asked, 2), above + forced])
+        is_in = np.concatenate([np.tile([False, True], r), np.ones(len(forced), bool)])
+        prob = np.ones(len(parent))
         if at == len(entry.seats) - 1:
             top.roots(parent, prob, is_in, out)
         else:
@@ -244,8 +237,7 @@ def resolve_top(forest: FlatTree, entry: Entry, floor: float) -> Top:
             player = np.where(is_in, nxt, TERMINAL)
             infoset = np.full(len(parent), -1, np.int32)
             infoset[: 2 * r][1::2] = entry.group[at + 1] + first + count
-            if floor:
-                player[2 * r :] = CHANCE
+            player[2 * r :] = CHANCE
             top.level(parent, prob, player, infoset, out)
     return top
 
@@ -265,24 +257,17 @@ def maxmargin_top(forest: FlatTree, entry: Entry, floor: float) -> Top:
         raise GadgetError("gadget: maxmargin needs every infoset of the opponent to be reachable")
     within = entry.reach / mass[group]
     seat = entry.seats[0]
-    if not floor:
-        top = Top.of_one(forest, seat)
-        top.infoset_size.append(g)
-        top.level(np.zeros(g, np.int64), np.ones(g), np.full(g, CHANCE))
-        top.roots(group.astype(np.int64), within)
-        return top
-    top = Top.of_one(forest)
-    top.infoset_player.append(seat)
+    share, forced = forced_by_infoset(entry, within) if floor else (np.zeros(0), np.zeros(0))
+    top = Top.of_one(forest, CHANCE if floor else seat)
+    if floor:
+        top.infoset_player.append(seat)
+        entered = np.array([1 - floor, floor])
+        top.level(np.zeros(2, np.int64), entered, np.array([seat, CHANCE]), np.array([0, -1], np.int32))
     top.infoset_size.append(g)
-    top.level(
-        np.zeros(2, np.int64),
-        np.array([1 - floor, floor]),
-        np.array([seat, CHANCE]),
-        np.array([0, -1], np.int32),
-    )
-    share, forced = forced_by_infoset(entry, within)
-    top.level(np.repeat([0, 1], g), np.concatenate([np.ones(g), share]), np.full(2 * g, CHANCE))
-    top.roots(np.concatenate([group, group + g]).astype(np.int64), np.concatenate([within, forced]))
+    copies = 1 + bool(floor)
+    weights = np.concatenate([np.ones(g), share])
+    top.level(np.repeat(np.arange(copies), g), weights, np.full(copies * g, CHANCE))
+    top.roots(np.concatenate([group, group + g][:copies]).astype(np.int64), np.concatenate([within, forced]))
     return top
 
 
@@ -337,8 +322,12 @@ def build_gadget(
         return _safe(kind, forest, root_of, entry, 0.0)
     twice, root_of_twice, origin = doubled(forest, root_of, entry.seats)
     gadget = _safe(kind, twice, root_of_twice, entry, floor)
-    infosets, slots = single_origins(gadget.tree, gadget.entry_infosets, origin)
-    return replace(gadget, infoset_origin=infosets, slot_origin=slots)
+    slots = ranges(forest.infoset_offset[origin], np.diff(forest.infoset_offset)[origin])
+    # From the gadget's tree to the two copies, and from these to the one forest; -1 stays.
+    infosets, slots = np.append(origin, -1).astype(np.int32), np.append(slots, -1)
+    return replace(
+        gadget, infoset_origin=infosets[gadget.infoset_origin], slot_origin=slots[gadget.slot_origin]
+    )
 
 
 def _safe(kind: str, forest: FlatTree, root_of: NDArray[np.int32], entry: Entry, floor: float) -> Gadget:

@@ -21,10 +21,9 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from cfr.best_response import CounterfactualValues, counterfactual_values
+from cfr.best_response import counterfactual_values
 from cfr.tree import FlatTree
 from games.game import CHANCE, TERMINAL
-from games.ragged import ranges
 from games.support.kernel import kernel
 from gs2.search.context import SearchContext, Strategy
 
@@ -147,36 +146,6 @@ def _by_appearance(infoset: NDArray[np.int64], bound: int) -> tuple[NDArray[np.i
     return number[infoset], origin
 
 
-def single_origins(
-    tree: FlatTree, extra: int, origin: NDArray[np.int32]
-) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    """Return the infosets, [I] int32, and slots, [A], of a forest in a gadget above two copies; -1 for none.
-
-    tree: the gadget's, whose first `extra` infosets are its own. origin: [I] of `doubled`.
-    """
-    sizes = np.diff(tree.infoset_offset)[extra:]
-    plain = np.zeros(int(origin.max()) + 1 if len(origin) else 0, np.int64)
-    plain[origin] = sizes
-    slots = ranges((np.cumsum(plain) - plain)[origin], sizes)
-    none = np.full(tree.n_slots - len(slots), -1)
-    return np.concatenate([np.full(extra, -1, np.int32), origin]), np.concatenate([none, slots])
-
-
-@dataclass(frozen=True, eq=False)
-class Arrivals:
-    """The r histories at which the opponent's way ends, at g of its infosets.
-
-    nodes: [r] int32, histories of the tree, none below another. group: [r] int32, the opponent's infoset at
-    each, 0 … g - 1. reach: [r] float64, probability that chance and the searching player lead there.
-    values: [g] float64, what the infosets are worth to the opponent now, in payoffs.
-    """
-
-    nodes: NDArray[np.int32]
-    group: NDArray[np.int32]
-    reach: NDArray[np.float64]
-    values: NDArray[np.float64]
-
-
 @dataclass(frozen=True, eq=False)
 class OpponentPath:
     """The opponent's decisions above g of its infosets; m decisions, q sequences with 0 the empty one.
@@ -254,18 +223,43 @@ class OpponentPath:
             # Payoffs above stand for the whole game; force entry as often as chance leads to the subgame.
             floor *= min(1.0, float(self.entry_mass.sum()))
             share, forced = forced_by_infoset(entry, within)
-        way, acts = _Way(self, self.sequence_mass(), floor, share), {"decision": seat, "out": TERMINAL}
+        mass, acts = self.sequence_mass(), {"decision": seat, "out": TERMINAL}
+
+        def after(kind: str, what: int | float) -> list[tuple[Node, float]]:
+            """Return the children of a node, with probabilities; entries wait as their own only child."""
+            found: list[tuple[Node, float]] = []
+            if kind == "out":
+                return found
+            what = int(what)
+            if kind == "sequence":
+                scale = mass[what]
+                found += [(("decision", i), self.mass[i] / scale) for i in self.decisions_after[what]]
+                found += [(("entry", j), self.entry_mass[j] / scale) for j in self.entries_after[what]]
+                if self.rest_mass[what] > 0:
+                    found.append((("out", float(self.rest[what])), self.rest_mass[what] / scale))
+                return found
+            if kind == "decision":
+                found += [(("sequence", q), 1.0) for q in self.sequences_of[what]]
+                if not np.isnan(self.out[what]):
+                    found.append((("out", float(self.out[what])), 1.0))
+                return found
+            if kind == "floor":
+                return [(("sequence", 0), 1.0 - floor), (("force", 0), floor)]
+            if kind == "force":
+                return [(("forced", j), float(part)) for j, part in enumerate(share)]
+            return [((kind, what), 1.0)]
+
         level: list[Node] = [("floor" if floor else "sequence", 0)]
         levels: list[Level] = []
         sizes: list[int] = []
         # Entries wait in single-child chance nodes until all have come, so that the roots stand on one level.
         while any(kind not in ("entry", "forced", "out") for kind, _ in level):
-            below = [(at, *child) for at, node in enumerate(level) for child in way.after(*node)]
+            below = [(at, *child) for at, node in enumerate(level) for child in after(*node)]
             level = [node for _, node, _ in below]
             player = np.array([acts.get(kind, CHANCE) for kind, _ in level], np.int8)
             decides = player == seat
             infoset = np.where(decides, len(sizes) - 1 + np.cumsum(decides), -1).astype(np.int32)
-            sizes += [len(way.after(*node)) for node in level if node[0] == "decision"]
+            sizes += [len(after(*node)) for node in level if node[0] == "decision"]
             paid = np.array([what for kind, what in level if kind == "out"], np.float64)
             parent, prob = (np.array([one[part] for one in below]) for part in (0, 2))
             levels.append((parent, prob, player, infoset, paid))
@@ -273,9 +267,7 @@ class OpponentPath:
         if waiting != [("entry", j) for j in range(g)] + [("forced", j) for j in range(g if floor else 0)]:
             raise GadgetError("gadget: for `path`, number the opponent's infosets in the order of its path")
         place = np.array([at for at, (kind, _) in enumerate(level) if kind != "out"])
-        if not floor:
-            return levels, sizes, place[group], within
-        parent = np.concatenate([place[group], place[g + group]])
+        parent = np.concatenate([place[group + g * copy] for copy in range(1 + bool(floor))])
         return levels, sizes, parent, np.concatenate([within, forced])
 
     def root_value(self, values: NDArray[np.float64]) -> float:
@@ -298,45 +290,6 @@ sequence: what the opponent played so far; chance goes on from it. decision: one
 payoff that ends the way. entry: the histories of an infoset. floor: whether entry is forced. force: which
 infoset is forced. forced: the histories of that infoset, dealt once more.
 """
-
-
-@dataclass(frozen=True, eq=False)
-class _Way:
-    """What follows each node of the way.
-
-    mass: [q] float64, probability of each sequence when the opponent plays for it. floor: probability of a
-    forced entry. share: [g] float64, probability of each infoset among forced entries.
-    """
-
-    path: OpponentPath
-    mass: NDArray[np.float64]
-    floor: float
-    share: NDArray[np.float64]
-
-    def after(self, kind: str, what: int | float) -> list[tuple[Node, float]]:
-        """Return the children of a node with their probabilities; entries wait as their own only child."""
-        path = self.path
-        found: list[tuple[Node, float]] = []
-        if kind == "out":
-            return found
-        what = int(what)
-        if kind == "sequence":
-            scale = self.mass[what]
-            found += [(("decision", i), path.mass[i] / scale) for i in path.decisions_after[what]]
-            found += [(("entry", j), path.entry_mass[j] / scale) for j in path.entries_after[what]]
-            if path.rest_mass[what] > 0:
-                found.append((("out", float(path.rest[what])), path.rest_mass[what] / scale))
-            return found
-        if kind == "decision":
-            found += [(("sequence", q), 1.0) for q in path.sequences_of[what]]
-            if not np.isnan(path.out[what]):
-                found.append((("out", float(path.out[what])), 1.0))
-            return found
-        if kind == "floor":
-            return [(("sequence", 0), 1.0 - self.floor), (("force", 0), self.floor)]
-        if kind == "force":
-            return [(("forced", j), float(self.share[j])) for j in range(len(self.share))]
-        return [((kind, what), 1.0)]
 
 
 Level = tuple[
@@ -385,10 +338,17 @@ def opponent_path(
     context: SearchContext,
     strategy: Strategy,
     opponent: int,
-    arrivals: Arrivals,
+    nodes: NDArray[np.int32],
+    group: NDArray[np.int32],
+    reach: NDArray[np.float64],
+    values: NDArray[np.float64],
 ) -> OpponentPath:
-    """Return the opponent's way to its infosets at some histories."""
-    nodes, group, reach, values = arrivals.nodes, arrivals.group, arrivals.reach, arrivals.values
+    """Return the opponent's way to its g infosets at r histories.
+
+    nodes: [r], none below another. group: [r], the opponent's infoset at each, 0 … g - 1. reach: [r],
+    probability that chance and the searching player lead there. values: [g], what the infosets are worth to
+    the opponent now, in payoffs.
+    """
     best = strategy.opponent_values(opponent, nodes)
     parents = context.parent_slot(opponent)
     first = np.unique(group, return_index=True)[1]
@@ -455,44 +415,3 @@ def _given_away(strategy: Strategy, seat: int) -> NDArray[np.float64]:
         out[start:end] = out[above]
         out[start:end][own] += per_slot[slot[start:end][own]]
     return out
-
-
-def after_gains(
-    tree: FlatTree,
-    best: CounterfactualValues,
-    parents: NDArray[np.int64],
-    slots: NDArray[np.int64],
-    gains: NDArray[np.float64],
-    until: int,
-) -> CounterfactualValues:
-    """Return best-response values after what follows some slots of their seat became worth more.
-
-    parents: [I] int64, the seat's own slot before each of its infosets, -1 for none.
-    slots: [n] int64, -1 for the start of the game. gains: [n] float64, weighted by the others' reach.
-    Values above are brought up to date, values below are not: they hold above nodes before `until`.
-    """
-    infoset_value, slot_value, root = best.infoset.copy(), best.slot.copy(), best.root
-    waiting: dict[int, float] = {}
-    for slot, gain in zip(slots.tolist(), gains.tolist(), strict=True):
-        waiting[slot] = waiting.get(slot, 0.0) + gain
-    # Infosets are numbered ancestors first, so the highest slot has nothing waiting below it.
-    while waiting:
-        slot = max(waiting)
-        gain = waiting.pop(slot)
-        if gain == 0.0:
-            continue
-        if slot < 0:
-            root += gain
-            continue
-        slot_value[slot] += gain
-        infoset = int(tree.slot_infoset[slot])
-        # Other slots of the same infoset may wait too; take them together.
-        start, end = tree.infoset_offset[infoset : infoset + 2]
-        for other in range(start, end):
-            slot_value[other] += waiting.pop(other, 0.0)
-        now = float(slot_value[start:end].max())
-        above = int(parents[infoset])
-        waiting[above] = waiting.get(above, 0.0) + now - infoset_value[infoset]
-        infoset_value[infoset] = now
-    known = until if best.until is None else min(best.until, until)
-    return CounterfactualValues(best.player, infoset_value, slot_value, best.reach, root, known)

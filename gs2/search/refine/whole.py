@@ -39,7 +39,7 @@ from gs2.search.histories.enumerated import histories_of
 from gs2.search.histories.sampled_source import sample_tree
 from gs2.search.pipeline import Refinement, refine_infoset, where_listed
 from gs2.search.refine.policy_only import PlayedStrategy
-from gs2.search.safety import with_certified
+from gs2.search.successive import with_certified
 
 SHARED = 2
 """Stands beside the seed for what all searches share, where a search has its player's seat, 0 or 1."""
@@ -154,7 +154,7 @@ def refine_both(
     blueprint, config, options: as in `refine_policy`.
     Raises what `SearchContext` and `refine_policy` raise.
     """
-    context = _context(game, config)
+    context, config = _asked(game, config)
     strategy = context.strategy(blueprint)
     results = tuple(refine_policy(context, strategy, player, config, options) for player in (0, 1))
     spliced = strategy.probs.copy()
@@ -164,12 +164,16 @@ def refine_both(
     return BothRefined.joined(spliced, results, strategy=Strategy(context.tree, spliced), results=results)
 
 
-def _context(game: Game | SearchContext, config: SearchConfig | Sequence[SearchConfig]) -> SearchContext:
-    """Return the game with its tree. Raises ConfigError for what is no game, or no configuration."""
-    passes = [config] if isinstance(config, SearchConfig | str) or not hasattr(config, "__iter__") else config
+def _asked(
+    game: Game | SearchContext, config: SearchConfig | Sequence[SearchConfig]
+) -> tuple[SearchContext, Sequence[SearchConfig]]:
+    """Return the game with its tree, and the configuration of each pass. Raises ConfigError for others."""
+    passes = config if isinstance(config, Sequence) and not isinstance(config, str) else [config]
     for one in passes:
         check_asked(game=game, config=one)
-    return game if isinstance(game, SearchContext) else SearchContext(game)
+    if not passes:
+        raise ConfigError("config must hold at least one configuration, one for each pass; got none")
+    return game if isinstance(game, SearchContext) else SearchContext(game), passes
 
 
 def refine_policy(
@@ -195,12 +199,10 @@ def refine_policy(
         raise ConfigError(f"player must be the seat whose strategy is refined, 0 or 1; got {player!r}")
     if options.seed < 0:
         raise ConfigError(f"seed must be at least 0; got {options.seed}")
-    context = _context(game, config)
+    context, config = _asked(game, config)
     strategy = context.strategy(policy)
-    if not config:
-        raise ConfigError("config must hold at least one configuration, one for each pass; got none")
     passes: list[RefineResult] = []
-    for one in (config,) if isinstance(config, SearchConfig) else config:
+    for one in config:
         passes.append(_one_pass(context, strategy, player, one, options))
         strategy = Strategy(context.tree, passes[-1].policy, strategy.blueprint)
     return RefineResult.joined(passes[-1].policy, passes)

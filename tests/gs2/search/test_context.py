@@ -28,8 +28,8 @@ from gs2.search.histories.covers import Cover
 from gs2.search.histories.knowledge_report import antichain, knowledge_report
 from gs2.search.pipeline import refine_infoset
 from gs2.search.refine.whole import RefineOptions, refine_both, refine_policy
-from gs2.search.safety import with_certified
 from gs2.search.subgame.cut import subtree_sizes
+from gs2.search.successive import with_certified
 from tests.games.random_games import Node, NodeGame, RandomGame, hidden_move
 from tests.gs2.search.setting import (
     GAMES,

@@ -18,7 +18,7 @@ from gs2.search.config.stages import GADGET_NAMES
 from gs2.search.context import Search, Strategy
 from gs2.search.gadget.build import Entry, GadgetError, build_gadget
 from gs2.search.gadget.check import check_gadget
-from gs2.search.gadget.path import Arrivals, gifts, opponent_path
+from gs2.search.gadget.path import gifts, opponent_path
 from gs2.search.histories.enumerated import consider_histories
 from gs2.search.subgame.cut import Roots
 from tests.gs2.search.setting import (
@@ -51,7 +51,7 @@ def made(name: str, kind: str, floor: float, seed: int):
     rows = np.arange(len(found.nodes))
     if kind == "path":
         path = opponent_path(
-            prepared, strategy, found.opponent, Arrivals(found.nodes, group, found.reach, found.alternative)
+            prepared, strategy, found.opponent, found.nodes, group, found.reach, found.alternative
         )
         order = path.entry_order()
         path = path.reordered(order)

@@ -9,7 +9,7 @@ from cfr.best_response import best_response_values, counterfactual_values
 from cfr.values import best_responses, group_values
 from gs2.search.config.search import SearchConfig
 from gs2.search.context import Search, Strategy
-from gs2.search.gadget.path import Arrivals, opponent_path
+from gs2.search.gadget.path import opponent_path
 from gs2.search.histories.enumerated import OpponentResponse, consider_histories
 from gs2.search.subgame.continuations import best_response_policy
 from tests.gs2.search.setting import GAMES, KUHN, LEDUC, context, form, random_policy
@@ -64,8 +64,8 @@ def test_the_opponents_path_folds_to_its_best_response_value_of_the_game(name):
     strategy = Strategy(prepared.tree, policy)
     for infoset in draw.choice(prepared.tree.n_infosets, 6, replace=False).tolist():
         found = consider_histories(Search(prepared, strategy, SearchConfig.of(order=None)), infoset)
-        arrivals = Arrivals(found.nodes, found.group, found.reach, found.alternative)
-        path = opponent_path(prepared, strategy, found.opponent, arrivals)
+        arrivals = found.nodes, found.group, found.reach, found.alternative
+        path = opponent_path(prepared, strategy, found.opponent, *arrivals)
         whole = best_response_values(form(name), policy)[found.opponent]
         assert path.root_value(found.alternative) == pytest.approx(whole, abs=ROUNDING)
         assert path.root_value(found.alternative + 1.0) >= whole - ROUNDING
