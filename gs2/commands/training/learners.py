@@ -195,12 +195,14 @@ class _Columns(GameLearner):
         if not getattr(game, "zero_sum", True):
             raise not_zero_sum(game.name)
         changes = changed_fields(GameNetworkConfig, o["seed"], set=o["settings"], network=o["sizes"])
-        saved = saved_config(place, o, changes, _saved_columns)
+        saved = saved_config(
+            place, o, changes, lambda at, told: GameNetworkConfig.from_json(told.get("config", {}))
+        )
         if saved is None:
             config = learner_config(o["learner"] or "mmd", changes)
         else:
             changes |= {} if o["learner"] is None else {"learner": o["learner"]}
-            other = [f"{name}={value}" for name, value in changes.items() if saved.get(name, value) != value]
+            other = [f"{name}={value}" for name, value in changes.items() if getattr(saved, name) != value]
             if other:
                 raise click.UsageError(f"a resumed run keeps its settings; got {', '.join(other)}; drop them")
             config = None
@@ -217,15 +219,6 @@ class _Columns(GameLearner):
             "bytes": place.checkpoint.stat().st_size if place.checkpoint.exists() else 0,
             **{name: found.get(name) for name in told},
         }
-
-
-def _saved_columns(path: Path, told: dict[str, Any]) -> dict[str, Any]:
-    """Return the settings of a training. Raises CheckpointError where there are none."""
-    from blueprint.checkpoint import check_description
-
-    check_description(path, told, {"config": dict})
-    check_description(path, told["config"], {"seed": int})
-    return told["config"]  # type: ignore[no-any-return]
 
 
 MOVES, COLUMNS = Moves(), _Columns()

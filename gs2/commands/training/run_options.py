@@ -91,14 +91,19 @@ def saved_config(
     """Return the configuration of the run that goes on at a place; None where one begins.
 
     options: of the command. changes: of fields. read: returns the configuration that a description tells.
-    Raises UsageError if the run is asked for another seed, or another recipe than it was begun with.
+    Raises UsageError if the run is asked for another seed, or another recipe than it was begun with,
+    CheckpointError for a state whose settings are not those of today.
     """
-    from blueprint.checkpoint import read_checkpoint
+    from blueprint.checkpoint import ANEW, CheckpointError, read_checkpoint
+    from games.support.configuration import ConfigError
 
     if not options["resume"] or not place.state.exists():
         return None
-    saved = read(place.state, read_checkpoint(place.state, prefix="-")[1])
-    told = saved if isinstance(saved, dict) else saved.to_json()
+    try:
+        saved = read(place.state, read_checkpoint(place.state, prefix="-")[1])
+    except ConfigError as error:
+        raise CheckpointError(f"checkpoint: {place.state}: {error}; {ANEW}") from None
+    told = saved.to_json()
     seed, recipe = told["seed"], options["recipe"]
     if changes.get("seed", seed) != seed:
         raise click.UsageError(

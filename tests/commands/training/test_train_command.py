@@ -10,11 +10,12 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
-from blueprint.checkpoint import read_checkpoint
+from blueprint.checkpoint import read_checkpoint, write_checkpoint
 from blueprint.guandan import SHIPPED
 from blueprint.guandan.train_config import NetworkConfig, TrainConfig
 from blueprint.guandan.training.trainer import Trainer
@@ -250,6 +251,26 @@ def test_another_training_does_not_go_on_in_a_run(
     climbing: Path, words: tuple[str, ...], message: str
 ) -> None:
     assert message in refused("train", *words, "-o", climbing)
+
+
+@pytest.mark.parametrize(
+    ("game", "told", "unknown"),
+    [
+        ("kuhn_poker", {"config": {"gamma": 1}}, "GameNetworkConfig has no field gamma"),
+        ("kuhn_poker", {"config": 3}, "fields must be an object of names and values; got 3"),
+        ("doudizhu", {"kind": "climbing", "stake": 1.0, "config": {"gamma": 1}}, "ClimbingConfig has no"),
+        ("guandan", {"train": {"gamma": 1}}, "TrainConfig has no field gamma"),
+    ],
+)
+def test_settings_that_no_version_of_today_has_are_refused_with_their_file(
+    game: str, told: dict[str, Any], unknown: str, tmp_path: Path
+) -> None:
+    output = tmp_path / ("run" if game == "guandan" else "x.safetensors")
+    place = (RunPlace.with_state if game == "kuhn_poker" else RunPlace.of)(output)
+    write_checkpoint(place.state, {"network.x": np.zeros(1, np.float32)}, {"game": game, **told})
+    said = refused("train", game, "-o", output, "--resume")
+    assert f"checkpoint: {place.state}: {unknown}" in said.replace("GameNetworkConfig: f", "f")
+    assert said.rstrip().endswith("train anew, or use the version that wrote it")
 
 
 @pytest.mark.parametrize(("game", "recipe"), [("doudizhu", "danzero+"), ("big2", "pdhqn")])
