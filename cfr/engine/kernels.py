@@ -55,6 +55,10 @@ MOST_AT_ONCE = 100_000
 """Most iterations in one call, which the smallest games reach: each has a cost of its own."""
 
 
+LEAST_MASS = 1e-300
+"""Sums up to this are as none: the inverse of a number near the smallest is infinite."""
+
+
 def iterations_at_once(entries: int) -> int:
     """Return how many iterations a kernel runs in one call. entries: gone through by each."""
     return max(1, min(ENTRIES_AT_ONCE // max(entries, 1), MOST_AT_ONCE))
@@ -125,10 +129,10 @@ def average(
     policy: NDArray[np.float64],
     out: NDArray[np.float64],
 ) -> None:
-    """Fill `out` with the average policy of a side, and with `policy` where it was never reached."""
+    """Fill `out` with the average policy of a side, and with `policy` where it is (almost) never reached."""
     zero, bundle, n = zeros(lanes), address(bundles), len(bundles)
     sums, fallback, mean = address(strategy_sum), address(policy), address(out)
-    one = splat(zero, 1.0)
+    one, least = splat(zero, 1.0), splat(zero, LEAST_MASS)
     for b in range(1, n):
         row = b * FIELDS
         base, rows, wide = bundle[row + BASE], bundle[row + ROWS], bundle[row + WIDE]
@@ -140,7 +144,7 @@ def average(
                 scale = one / mass
                 for at in range(first, first + rows * wide, wide):
                     mean_here = load(zero, sums, at) * scale
-                    store(mean, at, select_positive(mass, mean_here, load(zero, fallback, at)))
+                    store(mean, at, select_positive(mass - least, mean_here, load(zero, fallback, at)))
         else:
             fours = four_zeros()
             for at in range(base, base + wide, width(zero)):
@@ -149,7 +153,7 @@ def average(
             scale = one / mass
             for at in range(base, base + wide, width(zero)):
                 mean_here = load(zero, sums, at) * scale
-                store(mean, at, select_positive(mass, mean_here, load(zero, fallback, at)))
+                store(mean, at, select_positive(mass - least, mean_here, load(zero, fallback, at)))
 
 
 @kernel

@@ -121,18 +121,17 @@ def _mix(
     weight: float,
     mixed: NDArray[np.float64],
 ) -> None:
-    plan_old = np.empty(len(old))
-    plan_new = np.empty(len(old))
+    # Shares of both plans in what leads to a slot, not the plans, which underflow on long ways.
+    share_old = np.empty(len(old))
+    share_new = np.empty(len(old))
     for i in range(len(parents)):
-        reach_old = plan_old[parents[i]] if parents[i] >= 0 else 1.0
-        reach_new = plan_new[parents[i]] if parents[i] >= 0 else 1.0
-        a = (1.0 - weight) * reach_old
-        b = weight * reach_new
+        a = share_old[parents[i]] if parents[i] >= 0 else 1.0 - weight
+        b = share_new[parents[i]] if parents[i] >= 0 else weight
         for s in range(starts[i], starts[i + 1]):
             at = order[s]
-            plan_old[s] = old[at] * reach_old
-            plan_new[s] = new[at] * reach_new
-            mixed[at] = (a * old[at] + b * new[at]) / (a + b) if a + b > 0 else new[at]
+            mixed[at] = a * old[at] + b * new[at]
+            share_old[s] = a * old[at] / mixed[at] if mixed[at] > 0 else 0.0
+            share_new[s] = b * new[at] / mixed[at] if mixed[at] > 0 else 1.0
 
 
 def cover(search: Search, considered: Considered, slots: NDArray[np.int64]) -> Considered:

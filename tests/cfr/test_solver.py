@@ -16,10 +16,11 @@ from cfr.plain import PlainCfr
 from cfr.policies.policy import uniform_policy
 from cfr.sequence_form import sequence_form
 from cfr.solver import Progress, Solver, SolverError, Start, Stop, solve
+from cfr.tree import grow
 from cfr.tree_cfr import TreeSolver
 from cfr.values import node_values, reach
 from cfr.variants import DEFAULT_VARIANT, VARIANTS, UnknownVariant, Variant, variant
-from tests.cfr.trees import SMALL, random_tree, tree_of
+from tests.cfr.trees import SMALL, LongWay, random_tree, tree_of
 from tests.reference.reach import reach_of_terminals
 
 KUHN_VALUE = -1 / 18
@@ -48,6 +49,14 @@ def test_a_solution_says_what_its_policy_is_worth() -> None:
         np.testing.assert_allclose(np.add.reduceat(policy, tree.infoset_offset[:-1]), 1.0, atol=1e-12)
         assert (policy >= 0).all()
     np.testing.assert_array_equal(solve(sequence_form(tree), iterations=100).policy, solution.policy)
+
+
+@pytest.mark.parametrize("name", ("cfr", "dcfr+"))
+def test_where_hundreds_of_moves_make_play_unlikely_averages_are_probabilities(name: str) -> None:
+    tree = grow(LongWay())
+    solution = solve(tree, variant=name, iterations=3)
+    np.testing.assert_allclose(np.add.reduceat(solution.policy, tree.infoset_offset[:-1]), 1.0, atol=1e-12)
+    assert solution.value == pytest.approx(expected_value(tree, solution.policy), abs=1e-12)
 
 
 def test_before_the_first_iteration_the_policy_is_uniform() -> None:

@@ -8,7 +8,7 @@ from functools import cache
 import numpy as np
 
 from cfr.tree import FlatTree, TreeRules, grow
-from games import CHANCE, Game, Ragged, load_game
+from games import CHANCE, TERMINAL, Game, Ragged, SimpleGame, load_game
 from tests.games.random_games import RandomGame
 
 SMALL = {
@@ -55,6 +55,38 @@ def forgetful_tree(n_seats: int = 3) -> FlatTree:
         states=None,
         teams=tuple(range(n_seats)),
     ).validate()
+
+
+class LongWay(SimpleGame):
+    """Two players in turn go on or end the game in one of many ways; uniform play hardly comes to the end.
+
+    chance: the first takes turns with chance instead.
+    """
+
+    payoff_range = (-1.0, 1.0)
+    max_length = MOVES = 450
+    ways = 30
+
+    def __init__(self, *, chance: bool = False) -> None:
+        self.second = CHANCE if chance else 1
+
+    def start(self) -> int:
+        return 0
+
+    def turn(self, made: int) -> int:
+        return TERMINAL if not 0 <= made < self.MOVES else (self.second, 0)[made % 2]
+
+    def choices(self, made: int) -> range:
+        return range(self.ways)
+
+    def after(self, made: int, way: int) -> int:
+        return made + 1 if way == 0 else -self.ways * made - way
+
+    def payoff(self, made: int) -> float:
+        return (-1.0) ** made
+
+    def sees(self, made: int, player: int) -> str:
+        return f"after {made}"
 
 
 def random_policy(tree: FlatTree, seed: int, *, zeros: float = 0.0) -> np.ndarray:

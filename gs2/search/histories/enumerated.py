@@ -110,7 +110,7 @@ def weigh_histories(search: Search, cover: Cover, infoset: int) -> Considered:
     here = strategy.reach_at(histories_of(search.context, infoset))
     off_path = not np.any(here.chance * here.players[:, player] > LIVE)
     if off_path:
-        reach = chance
+        reach = chance if np.any(here.chance > LIVE) else np.ones(len(nodes))
     live = np.bincount(group, reach) > LIVE
     dropped = int(len(np.unique(group)) - np.count_nonzero(live[np.unique(group)]))
     if dropped:

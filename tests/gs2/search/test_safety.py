@@ -8,8 +8,11 @@ import pytest
 from cfr.best_response import best_response_values
 from cfr.values import reach
 from gs2.search.config.presets import preset
+from gs2.search.context import SearchContext
+from gs2.search.explain import solve_infoset
 from gs2.search.refine.whole import RefineOptions, refine_policy
 from gs2.search.safety import PlanMixer, splice_slots
+from tests.cfr.trees import LongWay
 from tests.gs2.search.setting import (
     KUHN,
     LEDUC,
@@ -103,6 +106,20 @@ def test_mixing_plans_mixes_the_reach_of_every_node():
     mixed[slots] = PlanMixer(prepared, 0, slots, old[slots], new[slots]).mix(0.3)
     of = [reach(tree, policy).players[:, 0] for policy in (old, new, mixed)]
     assert np.allclose(of[2], 0.7 * of[0] + 0.3 * of[1], atol=1e-12)
+
+
+@pytest.mark.parametrize("chance", (False, True))
+def test_what_hundreds_of_moves_make_unlikely_is_mixed_and_searched(chance):
+    prepared = SearchContext(LongWay(chance=chance))
+    tree, draw = prepared.tree, rng(2)
+    policy, other = draw.dirichlet(np.ones(LongWay.ways), (2, tree.n_infosets)).reshape(2, -1)
+    slots = np.flatnonzero(tree.slot_player == 0)
+    mixed = PlanMixer(prepared, 0, slots, policy[slots], other[slots]).mix(0.5)
+    assert np.allclose(mixed.reshape(-1, LongWay.ways).sum(axis=1), 1.0, atol=1e-12)
+    for infoset in (0, tree.n_infosets - 1):
+        config = preset("maxmargin", iterations=3, anchor=0.5)
+        found = solve_infoset(prepared, policy, infoset, config, draw)
+        assert sum(found.refined.values()) == pytest.approx(1.0, abs=1e-12)
 
 
 def test_scopes_are_the_infoset_what_follows_it_and_everything():
