@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 import numpy as np
 import torch
 
-from blueprint.checkpoint import check_description, write_checkpoint
+from blueprint.checkpoint import write_checkpoint
 from blueprint.learning.base_trainer import BaseTrainer
 from blueprint.learning.learner import arrays_of
 from blueprint.learning.run import PLAIN, RunLimits, RunManner, RunPlace, train
@@ -108,7 +108,6 @@ class GameTrainer(BaseTrainer):
             trainer = cls(game, config or GameNetworkConfig(), rng=rng, device=device)
         else:
             network, arrays, told = read_game_network(path, game, prefix="")
-            check_description(path, told["config"], dict.fromkeys(GameNetworkConfig.defaults(), object))
             config = network.config
             trainer = cls(game, config, rng=rng, device=device, layout=network.layout)
             trainer.recall(path, {**told, "generation": told.get("generations")}, config.seed)
@@ -205,4 +204,5 @@ def train_game_network(
     """
     place = None if output is None else RunPlace.with_state(output)
     begin = partial(GameTrainer.begun, game=game, config=config, rng=rng)
-    return train(place, begin, limits, manner).network(name="network" if place is None else place.checkpoint.stem)
+    name = "network" if place is None else place.checkpoint.stem
+    return train(place, begin, limits, manner).network(name=name)
