@@ -124,7 +124,8 @@ def _refused(error: Exception) -> click.ClickException | None:
     if isinstance(error, click.ClickException):
         return None
     if isinstance(error, ValueError) and _raised_by_us(error):
-        return InputError(str(error))
+        failed = getattr(error.__cause__, "errno", None) in FAILURES  # a FileProblem says it in our words
+        return (MachineError if failed else InputError)(str(error))
     if isinstance(error, DAMAGED) or type(error).__module__.split(".")[0] in DAMAGED_ELSEWHERE:
         return InputError(f"a file is damaged or of another kind ({error}); name another, or make it again")
     if isinstance(error, RuntimeError) and any(words in str(error).lower() for words in NO_MEMORY):

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ast
+import errno
+import os
 import shlex
 from pathlib import Path
 
 import pytest
 
-from tests.commands.runner import one_line, refused
+from tests.commands.runner import gs2, one_line, refused
 from tests.forked import run_module
 
 IN_ONE_LINE = [
@@ -156,6 +158,15 @@ def test_what_cannot_be_is_refused_with_the_next_step(
     monkeypatch.chdir(tmp_path)
     assert says in refused(*shlex.split(words))
     assert not list(tmp_path.iterdir())
+
+
+def test_a_full_disk_is_the_machines_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(handle: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    done = gs2("blueprint", "kuhn_poker", "-o", tmp_path / "p")
+    assert done.exit_code == 1 and "p: no space left on device; the disk is full" in done.stderr
 
 
 ROOT = Path(__file__).parents[2]
