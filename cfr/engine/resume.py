@@ -155,9 +155,5 @@ def start_regrets(
     often = np.zeros(tree.n_infosets)
     for seat in range(tree.n_players):
         mine = np.flatnonzero(tree.player == seat)
-        others = found.chance[mine]
-        for other in range(tree.n_players):
-            if other != seat:
-                others = others * found.players[mine, other]
-        often += np.bincount(tree.infoset[mine], others, tree.n_infosets)
+        often += np.bincount(tree.infoset[mine], found.without(seat)[mine], tree.n_infosets)
     return np.repeat(weight * scale * often, np.diff(tree.infoset_offset)) * policy
