@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 import numpy as np
 import torch
 
-from blueprint.checkpoint import write_checkpoint
+from blueprint.checkpoint import check_description, write_checkpoint
 from blueprint.learning.base_trainer import BaseTrainer
 from blueprint.learning.learner import arrays_of
 from blueprint.learning.run import PLAIN, RunLimits, RunManner, RunPlace, train
@@ -108,6 +108,7 @@ class GameTrainer(BaseTrainer):
             trainer = cls(game, config or GameNetworkConfig(), rng=rng, device=device)
         else:
             network, arrays, told = read_game_network(path, game, prefix="")
+            check_description(path, told["config"], dict.fromkeys(GameNetworkConfig.defaults(), object))
             config = network.config
             trainer = cls(game, config, rng=rng, device=device, layout=network.layout)
             trainer.recall(path, {**told, "generation": told.get("generations")}, config.seed)
