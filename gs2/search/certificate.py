@@ -58,11 +58,19 @@ class GainRule:
     most_lost: the largest loss that one sample can be, in payoffs; the width of the payoff range always is.
     confidence: probability with which a policy that gains nothing is not kept, in (0, 1).
     tolerance: mean loss that is let pass against continuations, in payoffs; none is against the blueprint.
+    Raises ConfigError for values out of range.
     """
 
     most_lost: float
     confidence: float = 0.95
     tolerance: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not (0 < self.confidence < 1 and self.most_lost > 0 and self.tolerance >= 0):
+            raise ConfigError(
+                "certificate: confidence must be in (0, 1), most_lost positive and tolerance at least 0; got "
+                f"{self.confidence}, {self.most_lost} and {self.tolerance}"
+            )
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,8 +122,11 @@ def decide(
     gains: [n, L, C] float64, gain of each sample with each mixing weight against each column; column 0 is the
     blueprint. weights: [L] float64 in (0, 1]. importance: [n] float64 >= 0, weights of the samples.
     Of those that pass the one of the largest mean gain, over all columns, is taken.
-    Raises ConfigError for gains or importance out of range.
+    Raises ConfigError for arrays of other shapes, gains or importance out of range.
     """
+    if gains.ndim != 3 or gains.shape[1] != len(weights) or gains.shape[2] == 0:
+        wanted = f"gains must be [samples, weights, columns] with {len(weights)} weights"
+        raise ConfigError(f"certificate: {wanted}; got {gains.shape}")
     if gains.size and not gains.min() >= -rule.most_lost * (1 + 1e-9):
         raise ConfigError(
             f"certificate: no gain may be below minus most_lost, {-rule.most_lost:g}; got {gains.min():g}; "

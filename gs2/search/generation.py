@@ -209,11 +209,14 @@ def diverse_subset(values: NDArray[np.float64], k: int) -> NDArray[np.int64]:
     the value nearest to the middle of the range is.
     Ties between equal values go to the lower index.
 
-    values: [m] float64, finite. k: at least 1. O(m log m + m k) time, O(m k) memory.
+    values: [m] float64, finite. O(m log m + m k) time, O(m k) memory.
+    Raises GenerationError for values that are not a finite vector or k < 1.
     Source: GS2 supplement, algorithm 2 and equation 3, which is O(m^2 k). A step of that programme is the
     lower envelope of parabolas of equal shape, which one pass finds (the convex hull trick).
     """
     values = np.ascontiguousarray(values, np.float64)
+    _one_each("diverse_subset", values, "clusters")
+    _check(values, np.ones(len(values)), k)
     order = np.argsort(values, kind="stable")
     m = len(values)
     if k >= m:

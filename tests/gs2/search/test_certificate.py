@@ -153,10 +153,15 @@ def test_nothing_is_said_of_no_samples() -> None:
 
 def test_what_makes_no_sense_is_refused() -> None:
     one, none = np.ones(1), np.zeros((3, 1, 1))
-    with pytest.raises(ConfigError, match="no gain may be below"):
-        decide(none - 7.0, one, RULE)
-    with pytest.raises(ConfigError, match="importance"):
-        decide(none, one, RULE, importance=np.full(3, -1.0))
+    for says, ask in (
+        ("confidence", lambda: GainRule(6.0, 1.0)),
+        ("most_lost", lambda: GainRule(0.0)),
+        ("no gain may be below", lambda: decide(none - 7.0, one, RULE)),
+        ("importance", lambda: decide(none, one, RULE, importance=np.full(3, -1.0))),
+        ("gains must be", lambda: decide(np.zeros((3, 2, 1)), one, RULE)),
+    ):
+        with pytest.raises(ConfigError, match=says):
+            ask()
 
 
 SEEDS = pytest.mark.parametrize("seed", range(3))

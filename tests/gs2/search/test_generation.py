@@ -47,6 +47,9 @@ def test_both_extremes_are_kept_one_choice_falls_in_the_middle_and_no_weight_is_
     assert set(values[diverse_subset(values, 2)]) == {-1.0, 7.0}
     assert values[diverse_subset(values, 1)].tolist() == [3.0]
     assert sorted(diverse_subset(values, 9).tolist()) == [0, 1, 2, 3, 4]
+    for wrong, k in ((values, 0), (values[:0], 1), (values[:, None], 1), (values * np.nan, 1)):
+        with pytest.raises(GenerationError):
+            diverse_subset(wrong, k)
     values, weights = np.array([-5.0, 0.0, 1.0, 2.0, 9.0]), np.array([0.0, 1.0, 1.0, 1.0, 0.0])
     two, four = (diverse_histories(values, weights, k, np.random.default_rng(0)) for k in (2, 4))
     assert values[two].tolist() == [0.0, 2.0] and len(four) == 4
