@@ -34,12 +34,11 @@ from gs2.guandan.agent.guandan_config import GuanDanConfig, agent_preset
 from gs2.guandan.agent.racing import MoveComparison, Question, candidate_moves, compare_moves
 from gs2.guandan.agent.rollout import Rollouts
 from gs2.guandan.agent.solving.deal_source import (
+    DealProblem,
     Deals,
-    DealSource,
     Memories,
     RoundMemory,
     renewed,
-    solve_deals,
     valued,
 )
 from gs2.guandan.agent.solving.decision_game import contested, solve_contest
@@ -131,7 +130,11 @@ class Gs2Agent:
         questions = []
         for progress in self._ask(thinking):
             with noted_faults(progress):
-                question = self._think(progress, deadline)
+                try:
+                    question = self._think(progress, deadline)
+                except TimeoutError as error:
+                    progress.notes.append(f"{error}: the blueprint's move is played")
+                    continue
                 if question is not None:
                     questions.append((progress, question))
         self._compare(questions, deadline)
@@ -200,7 +203,7 @@ class Gs2Agent:
             return None
         dealer = None
         if config.endgame and is_endgame(progress.state, config.open_cards):
-            dealer = self._dealer(progress)
+            dealer = self._dealer(progress, deadline)
             if self._settle_endgame(progress, dealer, deadline):
                 return None
         if np.delete(progress.state["left"][0], progress.seat).sum() > config.most_cards:
@@ -218,7 +221,7 @@ class Gs2Agent:
         if not config.compares:
             self._solve(progress, deadline)
             return None
-        chosen, dealer = progress.candidates, dealer or self._dealer(progress)
+        chosen, dealer = progress.candidates, dealer or self._dealer(progress, deadline)
         most = config.deals.worlds
         first = min(AT_FIRST * config.comparison.wave, most)
         worlds = progress.worlds = dealer.draw(first, most)
@@ -274,20 +277,18 @@ class Gs2Agent:
         """Choose by generative subgame solving as published."""
         state, config = progress.state, self.config
         memory = self._memories.of(state, progress.seat)
-        until: Any = InTime(self.evaluator, deadline)
-        networks = replace(self.networks, evaluator=until)
-        draw = partial(self._deals, memory, progress, networks)
-        source = DealSource(progress, deadline, draw, self.rollouts, config)
+        problem = DealProblem(progress, deadline, self.rollouts, config)
         try:
-            solution = solve_deals(source, self._draws(state))
+            draw = partial(self._deals, memory, progress, deadline)
+            solution = problem.solve(draw, self._draws(state))
         except (TimeoutError, MemoryError) as error:
             self._reuse(progress, memory, str(error))
             return
         finally:
-            if source.chosen is not None:
-                progress.worlds = source.chosen
-                memory.remember(source.chosen.states)
-            progress.lap("subgame", source.log.seconds)
+            if problem.chosen is not None:
+                progress.worlds = problem.chosen
+                memory.remember(problem.chosen.states)
+            progress.lap("subgame", problem.log.seconds)
         progress.solution = solution
         memory.later = solution.later
         soft = np.exp((progress.q[solution.moves] - progress.q.max()) / config.deals.temperature)
@@ -295,10 +296,11 @@ class Gs2Agent:
         progress.choice = int(solution.moves[np.argmax(policy)])
         progress.stage = "subgame"
 
-    def _dealer(self, progress: Decision, networks: DealNetworks | None = None) -> Dealer:
-        """Return what draws deals that the player to act considers possible."""
-        rng = self._draws(progress.state)
-        return Dealer(progress.state, progress.moves, networks or self.networks, self.config.deals, rng)
+    def _dealer(self, progress: Decision, deadline: float) -> Dealer:
+        """Return what draws deals that the player to act considers possible, as far as time allows."""
+        until: Any = InTime(self.evaluator, deadline)
+        networks, rng = replace(self.networks, evaluator=until), self._draws(progress.state)
+        return Dealer(progress.state, progress.moves, networks, self.config.deals, rng)
 
     def _draws(self, state: Array) -> np.random.Generator:
         """Return what is drawn from at a decision: the agent's stream, or one of the infoset's own."""
@@ -308,17 +310,17 @@ class Gs2Agent:
         told = _GAME.infoset_key(state, int(state["player"][0]))[0, :2]  # the hash says all
         return np.random.default_rng([seed, *told.tolist()])
 
-    def _deals(self, memory: RoundMemory, progress: Decision, networks: DealNetworks) -> Deals:
+    def _deals(self, memory: RoundMemory, progress: Decision, deadline: float) -> Deals:
         """Return deals for a subgame: sampled, or kept from before and topped up by new ones."""
-        state, config, dealer = progress.state, self.config, self._dealer(progress, networks)
-        most = config.deals.sample
-        new = valued(dealer.draw(most, most), networks.evaluator, config)
+        state, config, dealer = progress.state, self.config, self._dealer(progress, deadline)
+        most, evaluator = config.deals.sample, dealer.networks.evaluator
+        new = valued(dealer.draw(most, most), evaluator, config)
         old = memory.survivors(state, progress.seat)
         if not config.deals.nested or new.worlds.exact or not len(old):
             return new
         weight = 1.0 if config.deals.greedy else float(new.worlds.weights.mean())
         kept = dealer.weighed(Worlds(old, np.full(len(old), weight), False))
-        return renewed(valued(kept, networks.evaluator, config), new, config, dealer.rng)
+        return renewed(valued(kept, evaluator, config), new, config, dealer.rng)
 
     def _reuse(self, progress: Decision, memory: RoundMemory, why: str) -> None:
         """Play what an earlier subgame of the round says here, if the line stayed inside it."""

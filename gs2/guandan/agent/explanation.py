@@ -19,6 +19,7 @@ from games.support.files import read_text
 from gs2.guandan.agent.agent import Gs2Agent
 from gs2.guandan.agent.decision import Decision
 from gs2.guandan.agent.guandan_config import GuanDanConfig
+from gs2.guandan.table.selection import KIND_NAMES, seat_words
 
 LISTED = 8
 """Deals and moves that an explanation lists one by one."""
@@ -26,13 +27,6 @@ DRAWS = 4000
 """Draws by which the chance of being the best move is estimated."""
 EVEN = 0.05
 """Levels within which two moves are called equally good in one deal."""
-_WORDS = {
-    "ThreeWithTwo": "Full house",
-    "ThreePair": "Tube",
-    "TwoTrips": "Plate",
-    "StraightFlush": "Straight flush",
-    "FourKings": "Joker bomb",
-}
 
 
 @dataclass(frozen=True)
@@ -106,7 +100,6 @@ class Explanation:
     config: dict[str, Any]
 
     def to_json(self) -> dict[str, Any]:
-        """Return everything as plain dictionaries, lists, numbers and strings."""
         return asdict(self)
 
 
@@ -115,14 +108,8 @@ def move_text(action: Row, level: int) -> str:
     if action["type"] == PASS:
         return "Pass"
     kind, rank, cards = action_list(action, level)
-    name = _WORDS.get(kind, kind)
-    if kind == "Bomb":
-        name = f"Bomb of {len(cards)}"
+    name = f"Bomb of {len(cards)}" if kind == "Bomb" else KIND_NAMES[kind].capitalize()
     return f"{name}{'' if kind == 'FourKings' else ' ' + rank} ({' '.join(cards)})"
-
-
-def _who(seat: int, me: int) -> str:
-    return ("you", "next", "partner", "previous")[(seat - me) % 4]
 
 
 def explain_decision(decision: Decision, config: GuanDanConfig, *, listed: int = LISTED) -> Explanation:
@@ -138,7 +125,7 @@ def explain_decision(decision: Decision, config: GuanDanConfig, *, listed: int =
     on_table = None
     if row["leader"] != 255 and row["beat"]["type"] not in (PASS, NO_ACTION):
         leader = int(row["leader"])
-        on_table = f"{move_text(row['beat'], level)} by seat {leader} ({_who(leader, seat)})"
+        on_table = f"{move_text(row['beat'], level)} by seat {leader} ({seat_words(seat)[leader]})"
     solution = decision.solution
     sizes = ("nodes", "infosets", "leaves", "depth", "iterations", "gap") if solution else ()
     return Explanation(

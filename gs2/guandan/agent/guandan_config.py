@@ -184,12 +184,10 @@ class GuanDanConfig(StagedConfiguration):
 
     @property
     def compares(self) -> bool:
-        """Return whether moves are compared by rollouts."""
         return self.method == "rollout" or (self.method == "subgame" and self.subgame.leaf == "styles")
 
     @property
     def plays_out(self) -> bool:
-        """Return whether rounds are played on by rollouts."""
         return self.compares or (self.method == "subgame" and self.subgame.leaf == "rollout")
 
     @classmethod

@@ -189,7 +189,6 @@ class _Race:
         self.size = min(2 * self.size, len(self.worlds) - self.done)
 
     def result(self) -> MoveComparison:
-        """Return what the comparison has come to."""
         seen = self._evidence()
         mean, error = posterior(seen, 0)
         told = mean, error, self.leader, self.played, self.stopped
@@ -197,7 +196,11 @@ class _Race:
 
     def _draw_more(self) -> None:
         """Draw the deals that were not drawn at first; without any, the race has ended."""
-        found = None if self.more is None or self.worlds.exact else self.more()
+        try:
+            found = None if self.more is None or self.worlds.exact else self.more()
+        except TimeoutError:
+            self.stopped = "deadline"
+            return
         self.more = None
         if found is None or not len(found):
             self.stopped = "worlds"

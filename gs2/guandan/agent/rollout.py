@@ -13,7 +13,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from blueprint.guandan.objective import in_match, result_worth
+from blueprint.guandan.objective import result_worth
 from blueprint.protocol import Decisions
 from games.game import TERMINAL
 from games.guandan.cards import ACTION
@@ -84,6 +84,13 @@ def _play_best(words: Ints, bytes_: Bytes, rows: Ints, offsets: Ints, moves: Int
         play_move(words, bytes_, rows[j], moves[best, 0] & 0xFFFFFF, moves[best, 1], moves[best, 2])
 
 
+def ended_worth(states: Array) -> NDArray[np.float64]:
+    """Return what the results of rounds that are over are worth to seat 0's team, [n] float64, in levels."""
+    place = 3 - _GAME.returns(states)[:, 0].astype(np.int64)
+    worth: NDArray[np.float64] = result_worth(states, np.zeros(len(states), np.int64))
+    return worth[np.arange(len(states)), place]
+
+
 class Rollouts:
     """Plays states on; holds the buffers and counts the work.
 
@@ -142,11 +149,7 @@ class Rollouts:
             rows, seats = decisions.rows, decisions.seats
             out[rows] = evaluator_worth(self.evaluator, states, rows, seats) * (1 - 2 * (seats & 1))
         over = np.flatnonzero(states["player"] == TERMINAL)
-        ended = states[over]
-        out[over] = _GAME.returns(ended)[:, 0]
-        if in_match(ended).any():
-            place = (3 - out[over]).astype(np.int64)
-            out[over] = result_worth(ended, np.zeros(len(over), np.int64))[np.arange(len(over)), place]
+        out[over] = ended_worth(states[over])
         return out
 
     def due(self, states: Array, live: NDArray[np.int64]) -> Iterator[Decisions]:

@@ -50,11 +50,6 @@ NOISE = 0.05
 """Standard deviation in levels that more deals do not take away: values at the depth limit are not exact."""
 _STAGES = {"open": "search", "rollout": "search", "blueprint": "unknown"}
 """What a review calls the stages of a decision that have other names there."""
-Found = tuple[
-    NDArray[np.int64], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], dict[str, Any]
-]
-"""Moves compared, the best first, [k]; levels of each over the move played; the errors of these; what each is
-worth to the seat's side in levels, nan where it was not played on; in how many deals what did better."""
 
 
 def choices_of(played: RecordedRound) -> list[Decision]:
@@ -109,7 +104,7 @@ class Judge(Gs2Agent):
         """Compare moves at the end of a round with open cards, if it can be solved."""
         try:
             # drawn by itself, so that a comparison meets the same deals whether this was tried or not
-            solved = solve_drawn(self._dealer(progress), progress.actions, self.config.endgame)
+            solved = solve_drawn(self._dealer(progress, deadline), progress.actions, self.config.endgame)
         except GameError:
             return False
         if solved is None:
@@ -140,8 +135,16 @@ def _judged(choice: Decision) -> ReviewedDecision:
     """Return the judgement of a decision that was searched."""
     assert choice.asked is not None
     stage = _STAGES.get(choice.stage, choice.stage)
-    find = {"endgame": _solved, "search": _compared}.get(stage, _unsearched)
-    moves, gains, errors, values, counts = find(choice, choice.asked)
+    counts: dict[str, Any] = {}
+    if stage == "search":
+        moves, gains, errors, values, counts = _compared(choice, choice.asked)
+    elif stage == "endgame":
+        assert choice.endgame is not None
+        moves, worth = choice.candidates, choice.endgame.values[0]
+        values, gains, errors = worth[moves], worth[moves] - worth[choice.asked], np.zeros(len(moves))
+        counts = {"deals": 1, "better": int(gains[0] > 0)}
+    else:  # the move played alone
+        moves, gains, errors, values = np.array([choice.asked]), np.zeros(1), np.zeros(1), np.full(1, np.nan)
     level, behind = int(choice.state["level"][0]), choice.q[moves] - choice.q[choice.blueprint]
     choice.choice = int(moves[0])
 
@@ -164,20 +167,6 @@ def _judged(choice: Decision) -> ReviewedDecision:
     )
 
 
-def _solved(choice: Decision, played: int) -> Found:
-    """Return what an ending whose cards are all known leads to."""
-    assert choice.endgame is not None
-    moves, values = choice.candidates, choice.endgame.values[0]
-    gains = values[moves] - values[played]
-    return moves, gains, np.zeros(len(moves)), values[moves], {"deals": 1, "better": int(gains[0] > 0)}
-
-
-def _unsearched(choice: Decision, played: int) -> Found:
-    """Return the move played alone, where no deal was played."""
-    none = np.zeros(1)
-    return np.array([played]), none, none, np.full(1, np.nan), {}
-
-
 def _weighted(weights: NDArray[np.float64], each: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the sum over deals of each move's column, by weight, to the same bit wherever the arrays lie.
 
@@ -187,8 +176,14 @@ def _weighted(weights: NDArray[np.float64], each: NDArray[np.float64]) -> NDArra
     return total
 
 
-def _compared(choice: Decision, played: int) -> Found:
-    """Return what the moves came to in common deals, the blueprint's opinion included."""
+def _compared(
+    choice: Decision, played: int
+) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], dict[str, int]]:
+    """Return what the moves came to in common deals, the blueprint's opinion included.
+
+    The moves, the best first, [k]; levels of each over the move played; the errors of these; what each is
+    worth to the seat's side in levels; in how many deals the best did better, and worse.
+    """
     moves, comparison, q = choice.candidates, choice.comparison, choice.q
     assert comparison is not None
     payoffs, weights = comparison.payoffs, comparison.weights / comparison.weights.sum()
@@ -237,7 +232,7 @@ def judge_cards(played: RecordedRound, evaluator: Evaluator) -> list[ReviewedCar
 
 def _cards_given(played: RecordedRound) -> Iterator[tuple[CardDecisions, int]]:
     """Yield each card that was chosen as its decision, with the index of the card given."""
-    hands = unpack(played.start["hand"][0]).astype(np.int64)
+    hands, level = unpack(played.start["hand"][0]).astype(np.int64), played.start["level"].astype(np.uint8)
     paid, returned = (
         {(giver, taker): CARD_NAMES.index(name) for giver, taker, name in given}
         for given in (played.tributes, played.returns)
@@ -252,25 +247,11 @@ def _cards_given(played: RecordedRound) -> Iterator[tuple[CardDecisions, int]]:
                 hand[other] -= 1
             if hand.min() < 0 or hand.max() > 2 or (given is returned and other is None):
                 continue  # what was seen of this exchange does not fit together
-            yield _card_decision(played, giver, hand, None if given is paid else other), card
-
-
-def _card_decision(
-    played: RecordedRound, seat: int, hand: NDArray[np.int64], received: int | None
-) -> CardDecisions:
-    """Return the decision of a seat; received: the tribute card that it returns one for, None for a payer."""
-    packed = pack(hand[None].astype(np.uint8))
-    level = played.start["level"].astype(np.uint8)
-    if received is None:
-        options = tribute_options(packed, level)
-    else:
-        options = return_options(packed, level, np.array([received], np.uint8))
-    return CardDecisions(
-        np.zeros(1, np.int64),
-        np.array([seat], np.uint8),
-        np.zeros(1, np.uint8),
-        np.array([received is not None]),
-        level,
-        packed,
-        options,
-    )
+            back, packed = given is returned, pack(hand[None].astype(np.uint8))
+            if back:
+                options = return_options(packed, level, np.array([other], np.uint8))
+            else:
+                options = tribute_options(packed, level)
+            row, seat = np.zeros(1, np.int64), np.array([giver], np.uint8)
+            slot = np.zeros(1, np.uint8)
+            yield CardDecisions(row, seat, slot, np.array([back]), level, packed, options), card

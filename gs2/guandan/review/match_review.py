@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -11,11 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from blueprint.guandan.objective import result_worth
 from games.game import TERMINAL
 from games.guandan.cards import as_level
 from games.guandan.notation import action_list, parse_action
-from games.guandan.rounds.round import GuanDan, advance
+from games.guandan.rounds.round import advance
 from games.record import RECORDS_FORMAT, parse_rounds
 from games.support.array_types import Array
 from gs2.guandan.agent.deals.dealing import DealNetworks, load_networks, network_files
@@ -24,13 +23,12 @@ from gs2.guandan.agent.decision import Decision
 from gs2.guandan.agent.evaluator import Evaluator, best_moves, evaluator_worth
 from gs2.guandan.agent.explanation import move_text
 from gs2.guandan.agent.guandan_config import GuanDanConfig
-from gs2.guandan.agent.rollout import Rollouts
+from gs2.guandan.agent.rollout import Rollouts, ended_worth
 from gs2.guandan.review.judging import Judge, choices_of, judge_cards
 from gs2.guandan.review.recorded_rounds import RecordedRound, record_rounds, transcript_rounds
 from gs2.review.review_data import VERDICTS, LineMove, RecordedGame, ReviewedDecision
 from gs2.review.reviewing import GameReviewing, head_of, whole_lines
 
-_GAME = GuanDan()
 _FAST = GuanDanConfig.of(
     name="fast",
     method="rollout",
@@ -72,12 +70,10 @@ class MatchReview(GameReviewing):
 
     @property
     def network(self) -> str:  # type: ignore[override]
-        """The evaluator's name."""
         return self.networks.evaluator.name
 
     @property
     def files(self) -> tuple[Path, ...]:
-        """Those of the networks."""
         return network_files()
 
     def read(self, text: str, name: str) -> RecordedGame:
@@ -89,7 +85,6 @@ class MatchReview(GameReviewing):
         return transcript_rounds(text, name=name)
 
     def decisions(self, played: RecordedRound) -> int:
-        """Return how many decisions of a round had a choice."""
         return len(choices_of(played))
 
     def judgement(self, played: RecordedRound, tell: Callable[[int], None]) -> dict[str, Any]:
@@ -110,17 +105,24 @@ class MatchReview(GameReviewing):
         }
 
     def _as_it_lay(self, played: RecordedRound, choices: list[Decision]) -> list[float | None]:
-        """Return what each move cost in the very deal; None for all where a hand is not known."""
+        """Return what each move cost its seat's side beside the blueprint's in the very deal, in levels.
+
+        All four go on by the blueprint's best moves to the end, so one deal's luck is in it. Over the
+        decisions of a round these add up to the difference between the blueprint's play of the deal and what
+        came out. None for all where a hand is not known.
+        """
         if not all(played.known):
             return [None] * len(choices)
         out: list[float | None] = [0.0] * len(choices)
         other = [j for j, choice in enumerate(choices) if choice.blueprint != choice.asked]
         if other:
             plays = [int(choices[j].state["plays"][0]) for j in other]
-            best = np.concatenate([choices[j].actions[[choices[j].blueprint]] for j in other])
-            losses = losses_as_it_lay(
-                played.states()[plays], played.actions[plays], best, self.networks.evaluator
-            )
+            best = [choices[j].actions[[choices[j].blueprint]] for j in other]
+            states = played.states()[plays]
+            after = np.concatenate([states, states])
+            advance(after, np.concatenate([*best, played.actions[plays]]))
+            values = Rollouts(self.networks.evaluator).payoffs(after).reshape(2, len(states))
+            losses = (values[0] - values[1]) * (1 - 2 * (states["player"] & 1))
             for j, loss in zip(other, losses, strict=True):
                 out[j] = float(loss)
         return out
@@ -177,27 +179,8 @@ def value_curve(played: RecordedRound, evaluator: Evaluator) -> tuple[NDArray[np
         viewer = played.known.index(True) if any(played.known) else 0
         asked = np.full(len(on), viewer, np.int64)
         values[on] = evaluator.values(states, on, asked) * (1 - 2 * (viewer & 1))
-    if len(over):
-        place = 3 - _GAME.returns(states[over])[:, 0].astype(np.int64)
-        worth = result_worth(states[over], np.zeros(len(over), np.int64))
-        values[over] = worth[np.arange(len(over)), place]
+    values[over] = ended_worth(states[over])
     return values, viewer
-
-
-def losses_as_it_lay(states: Array, moves: Array, others: Array, evaluator: Evaluator) -> NDArray[np.float64]:
-    """Return what each move costs its seat's side beside another one in the very deal, [n] in levels.
-
-    All four go on by the blueprint's best moves to the end, so one deal's luck is in it. Over the decisions
-    of a round these add up to the difference between the blueprint's play of the deal and what came out.
-    states: [n] STATE before, with all hands. moves, others: [n] ACTION.
-    """
-    if not len(states):
-        return np.zeros(0)
-    after = np.concatenate([states, states])
-    advance(after, np.concatenate([others, moves]))
-    values = Rollouts(evaluator).payoffs(after).reshape(2, len(states))
-    out: NDArray[np.float64] = (values[0] - values[1]) * (1 - 2 * (states["player"] & 1))
-    return out
 
 
 def better_lines(
@@ -210,17 +193,14 @@ def better_lines(
     """
     now = np.ascontiguousarray(states).copy()
     lines: list[list[tuple[int, Array]]] = [[] for _ in range(len(now))]
-    chosen: Array = np.ascontiguousarray(moves)
-    live: Sequence[int] | NDArray[np.int64] = np.arange(len(now))
-    for _ in range(plays):
-        for j, row in enumerate(live):
-            lines[row].append((int(now["player"][row]), chosen[j : j + 1].copy()))
-        part = np.ascontiguousarray(now[live])
-        advance(part, chosen)
-        now[live] = part
-        live = np.array([row for row in live if now["player"][row] >= 0], np.int64)
+    for play in range(plays):
+        live = np.flatnonzero(now["player"] >= 0)
         if not len(live):
             break
-        part = np.ascontiguousarray(now[live])
-        chosen = np.ascontiguousarray(best_moves(evaluator, part))
+        part = now[live]
+        chosen = best_moves(evaluator, part) if play else np.ascontiguousarray(moves)
+        for j, row in enumerate(live):
+            lines[row].append((int(part["player"][j]), chosen[j : j + 1].copy()))
+        advance(part, chosen)
+        now[live] = part
     return lines

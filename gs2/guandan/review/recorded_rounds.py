@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -40,27 +40,6 @@ from gs2.review.review_data import RecordedGame, ReviewedPlay, ReviewedRound, is
 from gs2.wings import FIRST
 
 
-def round_end(
-    order: Sequence[int],
-    payoffs: Sequence[int],
-    levels: tuple[int, int] | None,
-    left: Iterable[tuple[int, Sequence[str]]],
-) -> dict[str, Any]:
-    """Return how a round ended, as a review has the result.
-
-    order: seats as they finished, the unfinished last. payoffs: of each seat, in levels. levels: rank codes
-    of the teams' levels after it, None where nobody tells. left: (seat, card names) of who still held any.
-    """
-    return {
-        "order": list(order),
-        "winner": order[0] & 1,
-        "gain": abs(payoffs[0]),
-        "payoffs": list(payoffs),
-        "levels": None if levels is None else [RANKS[level] for level in levels],
-        "left": [[seat, list(cards)] for seat, cards in left],
-    }
-
-
 @dataclass(frozen=True, eq=False)
 class RecordedRound:
     """One round.
@@ -69,8 +48,9 @@ class RecordedRound:
     start: [1] STATE at the first lead; hands that are not known hold what was seen of them and other cards to
         make up the number. known: whether each seat's hand is known.
     seats: [n] uint8 and actions: [n] ACTION, the moves made. tributes, returns: cards exchanged before.
-    anti: seats that refused tribute. end: as `round_end`, None for a round that was cut off. notes: what
-    could not be followed. players: of each seat.
+    anti: seats that refused tribute. levels: rank codes of the teams' levels after it, None where nobody
+    tells. left: (seat, card names) of who still held any. notes: what could not be followed, whose round is
+    cut off. players: of each seat.
     """
 
     game: int
@@ -82,7 +62,8 @@ class RecordedRound:
     tributes: tuple[Transfer, ...] = ()
     returns: tuple[Transfer, ...] = ()
     anti: tuple[int, ...] = ()
-    end: dict[str, Any] | None = None
+    levels: tuple[int, int] | None = None
+    left: Sequence[tuple[int, Sequence[str]]] = ()
     notes: tuple[str, ...] = ()
     players: tuple[int, ...] = (0, 1, 2, 3)
 
@@ -116,6 +97,22 @@ class RecordedRound:
             players=self.players,
         )
 
+    @property
+    def end(self) -> dict[str, Any] | None:
+        """How the round ended, as a review has the result; None where it was cut off."""
+        last = self.states()[-1:]
+        if self.notes or last["player"][0] >= 0:
+            return None
+        order, payoffs = last["order"][0].tolist(), [int(x) for x in _GAME.returns(last)[0]]
+        return {
+            "order": order,
+            "winner": order[0] & 1,
+            "gain": abs(payoffs[0]),
+            "payoffs": payoffs,
+            "levels": None if self.levels is None else [RANKS[level] for level in self.levels],
+            "left": [[seat, list(cards)] for seat, cards in self.left if cards],
+        }
+
 
 def record_rounds(records: Sequence[RoundRecord], name: str = "record") -> RecordedGame:
     """Return the rounds of records, whole matches or single rounds, every word checked against the rules.
@@ -143,11 +140,10 @@ def _single_round(record: RoundRecord, game: int, name: str) -> list[RecordedRou
     if not made:
         return []
     states, seats, actions = zip(*made, strict=True)
-    row, level = last.states[0], int(last.states["level"][0])
-    held = [(seat, hand_text(hand, level).split()) for seat, hand in enumerate(unpack(row["hand"]))]
-    end = _end(last.states, [(seat, cards) for seat, cards in held if cards])
+    hands, level = unpack(last.states["hand"][0]), int(last.states["level"][0])
+    held = [(seat, hand_text(hand, level).split()) for seat, hand in enumerate(hands)]
     played = np.array(seats, np.uint8), np.concatenate(actions)
-    return [RecordedRound(game, 1, states[0], (True,) * 4, *played, end=end)]
+    return [RecordedRound(game, 1, states[0], (True,) * 4, *played, left=held)]
 
 
 def _match_rounds(record: RoundRecord, game: int, name: str) -> list[RecordedRound]:
@@ -170,7 +166,7 @@ def _match_rounds(record: RoundRecord, game: int, name: str) -> list[RecordedRou
             case AntiTribute():
                 told[-1]["anti"] = event.seats
             case RoundOver():
-                told[-1]["end"] = round_end(event.order, event.payoffs, event.levels, event.left)
+                told[-1] |= {"levels": event.levels, "left": event.left}
     return [
         RecordedRound(
             game,
@@ -217,13 +213,6 @@ class _Told:
     def rank(self, seat: int, own: str, other: str) -> None:
         """Note the levels that a seat was told, its own team's and the other's."""
         self.ranks[seat & 1], self.ranks[1 - (seat & 1)] = own, other
-
-    def fits(self, seat: int, hand: Counter[str], level: str | None) -> bool:
-        """Return whether a seat may have begun this very round with that hand."""
-        if seat in self.hands or (level and self.level and level != self.level):
-            return False
-        held = sum(self.hands.values(), Counter[str]()) + hand
-        return all(count <= 2 for count in held.values())
 
 
 @dataclass
@@ -339,10 +328,15 @@ class _Reader:
             told.ranks[team] = told.ranks[team] or rank
 
     def _joins(self, place: int, seat: int, hand: Counter[str], level: str | None, label: int | None) -> bool:
+        """Return whether a seat may have begun this very round with that hand."""
         told = self.rounds[place]
         # without labels, a round that is under way or over is not the one that begins
-        fresh = label is not None or not (told.plays or told.over)
-        return fresh and told.fits(seat, hand, level)
+        if label is None and (told.plays or told.over):
+            return False
+        if seat in told.hands or (level and told.level and level != told.level):
+            return False
+        held = sum(told.hands.values(), Counter[str]()) + hand
+        return all(count <= 2 for count in held.values())
 
     def _play(
         self, label: int | None, stream: _Stream, told: _Told, play: tuple[int, list[Any], int]
@@ -432,6 +426,9 @@ def _round(told: _Told, rules: Rules, name: str) -> RecordedRound:
     ranks = tuple(as_level(told.level if rank is None else rank) for rank in told.ranks)
     owner = level_owner(ranks, level, told.winners)
     first = told.plays[0][0] if told.plays else 0
+    # what everybody knows of the hands, as tribute shows it
+    names, cap = shown_by_tribute(told.tributes, told.returns, told.anti, level)
+    seen = np.minimum(np.array([_counts(Counter(cards)) for cards in names]), hands)
     try:
         start = from_hands(
             hands,
@@ -439,7 +436,7 @@ def _round(told: _Told, rules: Rules, name: str) -> RecordedRound:
             first=first,
             levels=ranks,
             owner=NOBODY if owner is None else owner,
-            shown=_shown(told, level, hands),
+            shown=Shown(seen[None], np.array(cap, np.int64)[None]),
         )
     except GameError as error:
         raise TranscriptError(f"{name}:{told.line}: the round cannot begin like this: {error}") from None
@@ -456,11 +453,17 @@ def _round(told: _Told, rules: Rules, name: str) -> RecordedRound:
         seats.append(seat)
         actions.append(legal_moves[at])
         advance(state, legal_moves[at : at + 1])
-    left = [] if told.over is None else [(seat, cards) for seat, cards in told.over.restCards if cards]
-    end = _end(state, left) if not notes else None
-    played = np.array(seats, np.uint8), np.array(actions, ACTION)
-    cards = told.tributes, told.returns
-    return RecordedRound(told.game, told.number, start, known, *played, *cards, told.anti, end, tuple(notes))
+    return RecordedRound(
+        told.game,
+        told.number,
+        start,
+        known,
+        np.array(seats, np.uint8),
+        np.array(actions, ACTION),
+        *(told.tributes, told.returns, told.anti),
+        left=() if told.over is None else told.over.restCards,
+        notes=tuple(notes),
+    )
 
 
 def _hands(told: _Told, where: str) -> tuple[Bytes, tuple[bool, ...]]:
@@ -507,19 +510,3 @@ def _counts(cards: Counter[str]) -> Array:
     for card, number in cards.items():
         counts[CARD_NAMES.index(card)] += number
     return counts
-
-
-def _shown(told: _Told, level: int, hands: Bytes) -> Shown:
-    """Return what everybody knows of the hands, as tribute shows it."""
-    names, cap = shown_by_tribute(told.tributes, told.returns, told.anti, level)
-    known = np.array([_counts(Counter(cards)) for cards in names])
-    return Shown(np.minimum(known, hands)[None], np.array(cap, np.int64)[None])
-
-
-def _end(state: Array, left: Iterable[tuple[int, Sequence[str]]]) -> dict[str, Any] | None:
-    """Return how a round ended as `round_end`, None where it goes on. left: as there."""
-    row = state[0]
-    if row["player"] >= 0:
-        return None
-    payoffs = [int(x) for x in _GAME.returns(state)[0]]
-    return round_end([int(seat) for seat in row["order"]], payoffs, None, left)

@@ -159,18 +159,12 @@ def likely_worlds(
     before = replayed(state, moves)
     which = moves_to_weigh(moves, seat)
     if worlds.exact:
-        logs = log_reach(worlds.states, before, moves, which, soft)
-        return Worlds(worlds.states, worlds.weights * np.exp(logs - logs.max()), True)
-    states, weights = worlds.states, worlds.weights
-    while len(which) and len(states) > 1:
+        return drawn_worlds(worlds, log_reach(worlds.states, before, moves, which, soft), count, rng)
+    while len(which) and len(worlds) > 1:
         lap, which = which[:LAP], which[LAP:]
-        logs = log_reach(states, before, moves, lap, soft)
-        weights = weights * np.exp(logs - logs.max())
-        wanted = max(count, len(states) // 2) if len(which) else count
-        rows, weights = _thinned(weights, wanted, rng)
-        states = states[rows]
-    order = rng.permutation(len(states))
-    return Worlds(states[order], weights[order], False)
+        worlds = _weighed(worlds, log_reach(worlds.states, before, moves, lap, soft))
+        worlds = _thinned(worlds, max(count, len(worlds) // 2) if len(which) else count, rng)
+    return worlds.take(rng.permutation(len(worlds)))
 
 
 def drawn_worlds(worlds: Worlds, logs: NDArray[np.float64], count: int, rng: np.random.Generator) -> Worlds:
@@ -178,32 +172,33 @@ def drawn_worlds(worlds: Worlds, logs: NDArray[np.float64], count: int, rng: np.
 
     Deals that are listed are weighted and all kept.
     """
-    weights = worlds.weights * np.exp(logs - logs.max())
-    if worlds.exact:
-        return Worlds(worlds.states, weights, True)
-    return thinned(Worlds(worlds.states, weights, False), count, rng)
+    weighed = _weighed(worlds, logs)
+    return weighed if worlds.exact else thinned(weighed, count, rng)
+
+
+def _weighed(worlds: Worlds, logs: NDArray[np.float64]) -> Worlds:
+    """Return some deals with weights multiplied by exp(logs), to a constant."""
+    return Worlds(worlds.states, worlds.weights * np.exp(logs - logs.max()), worlds.exact)
 
 
 def thinned(worlds: Worlds, count: int, rng: np.random.Generator) -> Worlds:
     """Return up to `count` of some deals, drawn by their weights, in random order."""
-    rows, weights = _thinned(worlds.weights, count, rng)
-    order = rng.permutation(len(rows))
-    return Worlds(worlds.states[rows[order]], weights[order], False)
+    kept = _thinned(worlds, count, rng)
+    return kept.take(rng.permutation(len(kept)))
 
 
-def _thinned(
-    weights: NDArray[np.float64], count: int, rng: np.random.Generator
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return (rows, weights) of up to `count` rows drawn by their weights; a row drawn often counts so often.
+def _thinned(worlds: Worlds, count: int, rng: np.random.Generator) -> Worlds:
+    """Return up to `count` deals drawn by their weights, in order; a deal drawn often counts so often.
 
-    Systematic resampling: no row comes more or less often than its share by one or more.
+    Systematic resampling: no deal comes more or less often than its share by one or more.
     """
+    weights = worlds.weights
     if len(weights) <= count:
-        return np.arange(len(weights)), weights
+        return worlds
     steps = (rng.random() + np.arange(count)) / count
     rows = np.searchsorted(np.cumsum(weights) / weights.sum(), steps).clip(max=len(weights) - 1)
     kept, times = np.unique(rows, return_counts=True)
-    return kept, times.astype(np.float64)
+    return Worlds(worlds.states[kept], times.astype(np.float64), False)
 
 
 @dataclass(frozen=True, eq=False)

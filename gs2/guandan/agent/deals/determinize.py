@@ -38,11 +38,9 @@ class Worlds:
     exact: bool
 
     def __len__(self) -> int:
-        """Return the number of deals."""
         return len(self.states)
 
     def take(self, rows: NDArray[np.int64] | slice) -> Worlds:
-        """Return some of the deals."""
         return Worlds(self.states[rows], self.weights[rows], False)
 
     def joined(self, others: Worlds) -> Worlds:

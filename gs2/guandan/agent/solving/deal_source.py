@@ -249,80 +249,75 @@ def search_config(config: GuanDanConfig, state: NDArray[np.void]) -> SearchConfi
     )
 
 
-class DealSource:
-    """The deals that one decision may be in: the stages of a search before it is solved.
+class DealProblem:
+    """The deals that one decision may be in and the subgame below those kept: a `pipeline.Problem`.
 
-    chosen: the deals that entered the subgame; None before that.
+    chosen: the deals that entered the subgame; None before that. deals: the r of them that are reached, in
+    the order of the roots. values: [q, r], what each opponent gets by declining; solved: [q, r], what it gets
+    in the subgame by the last policy reviewed.
     """
 
+    payoff_range = (-3.0, 3.0)
+    partial = False
+    """Every reply of the opponents is in the forest, as far as it goes."""
+
     def __init__(
-        self,
-        decision: Decision,
-        deadline: float,
-        draw: Callable[[], Deals],
-        rollouts: Rollouts,
-        config: GuanDanConfig,
+        self, decision: Decision, deadline: float, rollouts: Rollouts, config: GuanDanConfig
     ) -> None:
-        """Take a decision with its candidates, an instant of `time.perf_counter()` and what samples deals."""
-        self.decision, self.deadline, self.draw = decision, deadline, draw
-        self.rollouts, self.config, self.log = rollouts, config, Log()
+        """Take a decision with its candidates; deadline: an instant of `time.perf_counter()`."""
+        self.decision, self.rollouts, self.settings, self.log = decision, rollouts, config, Log()
+        self.per_type, self.room = config.subgame.actions_per_type, config.subgame.room
+        self.config = search_config(config, decision.state)
+        self.deadline: float | None = deadline
         self.chosen: Worlds | None = None
 
-    def consider(self) -> Deals:
-        """Return deals sampled, with their alternative values."""
-        found = self.draw()
+    def solve(self, draw: Callable[[], Deals], rng: np.random.Generator) -> SampledSolution:
+        """Return the refined policy at the decision. draw: samples deals, with their alternative values.
+
+        Raises TimeoutError if the tree could not be grown in time, MemoryError if it became too large.
+        """
+        considered = draw()
         self.log.lap("sampling")
-        return found
+        self._choose(considered, choose_worlds(considered, self.settings, rng))
+        self.log.lap("generation")
+        solution = solve_subgame(self, self.log)
+        decision = self.decision
+        tree, policy, whole = solution.subgame.tree, solution.policy, solution.gadget.tree
+        wanted = action_keys(decision.actions[decision.candidates])
+        place = {bytes(key): i for i, key in zip(decision.candidates, wanted, strict=True)}
+        kept = tree.action[tree.first_child[0] : tree.first_child[0] + tree.n_children[0]]
+        return SampledSolution(
+            worlds=self.deals,
+            opponents=self.entry.seats,
+            alternative=self.values,
+            solved=self.solved,
+            moves=np.array([place[bytes(key)] for key in action_keys(kept)], np.int64),
+            policy=policy[tree.slots(int(tree.infoset[0]))],
+            nodes=whole.n_nodes,
+            infosets=whole.n_infosets,
+            leaves=tree.n_truncated,
+            depth=self.config.subgame.depth or 0,
+            iterations=solution.iterations,
+            gap=float(solution.gap),
+            later=_own_policies(tree, policy, decision.seat),
+        )
 
-    def generate(self, considered: Deals, rng: np.random.Generator) -> NDArray[np.int64]:
-        """Return the rows of the deals that enter the subgame."""
-        rows = choose_worlds(considered, self.config, rng)
+    def _choose(self, considered: Deals, rows: NDArray[np.int64]) -> None:
+        """Keep the deals of some rows, and work out how the opponents come to them."""
         self.chosen = considered.worlds.take(rows)
-        return rows
-
-    def problem(self, considered: Deals, kept: NDArray[np.int64]) -> DealProblem:
-        """Return the problem that the deals of some rows make."""
-        assert self.chosen is not None  # generate came first
         opponents = opponents_of(self.decision.state)
         # What nobody reaches counts for nothing, except where the opponent chooses among its infosets.
         reach = _chance(self.chosen, opponents)
         live = np.flatnonzero(reach > 0)
-        deals, values = Worlds(self.chosen.states, reach, False).take(live), considered.values[:, kept[live]]
+        deals, values = Worlds(self.chosen.states, reach, False).take(live), considered.values[:, rows[live]]
         if np.isnan(values).any():
-            values = alternative_values(self.rollouts.evaluator, deals.states, opponents, self.config)
-        group = np.empty((len(opponents), len(deals)), np.int32)
-        for i, opponent in enumerate(opponents):
-            key = _GAME.infoset_key(deals.states, opponent)
-            group[i] = np.unique(key, axis=0, return_inverse=True)[1].reshape(-1)
+            values = alternative_values(self.rollouts.evaluator, deals.states, opponents, self.settings)
+        group = np.array([_infosets(deals.states, opponent) for opponent in opponents], np.int32)
         order = np.argsort(group[0], kind="stable")
-        deals, values, group = deals.take(order), values[:, order], group[:, order]
-        entry = Entry(opponents, group, _even(values, group), deals.weights, np.ones(len(deals)))
-        self.log.lap("generation")
-        return DealProblem(self, deals, values, entry)
-
-
-class DealProblem:
-    """The subgame below some deals: see `gs2.search.pipeline.Problem`.
-
-    deals: the r of them, in the order of the roots. values: [q, r], what each opponent gets by declining;
-    solved: [q, r], what it gets in the subgame by the last policy reviewed.
-    """
-
-    payoff_range = (-3.0, 3.0)
-
-    def __init__(self, source: DealSource, deals: Worlds, values: NDArray[np.float64], entry: Entry) -> None:
-        """Take the deals and how the opponents come to them."""
-        self.decision, self.rollouts = source.decision, source.rollouts
-        self.per_type, self.room = source.config.subgame.actions_per_type, source.config.subgame.room
-        self.config = search_config(source.config, source.decision.state)
-        self.deadline: float | None = source.deadline
-        self.deals, self.values, self.entry = deals, values, entry
+        self.deals, self.values, group = deals.take(order), values[:, order], group[:, order]
+        even = _even(self.values, group)
+        self.entry = Entry(opponents, group, even, self.deals.weights, np.ones(len(deals)))
         self.solved = np.full_like(values, np.nan)
-
-    @property
-    def partial(self) -> bool:
-        """Return that every reply of the opponents is in the forest, as far as it goes."""
-        return False
 
     def grow(self) -> Subgame:
         """Return the forest below the deals. Raises TimeoutError if the time is up before it is grown."""
@@ -405,55 +400,27 @@ def branches(
 
 
 def action_keys(actions: NDArray[Any]) -> NDArray[Any]:
-    """Return actions as one comparable value each."""
     return action_words(actions).view("V24").reshape(-1)
 
 
 def _chance(deals: Worlds, opponents: tuple[int, ...]) -> NDArray[np.float64]:
     """Return how likely chance makes each deal, [n], alike where all weigh nothing: all of an infoset where
     the only opponent chooses one, reached or not."""
-    group = np.zeros(len(deals), np.int64)
-    if len(opponents) == 1:
-        keys = _GAME.infoset_key(deals.states, opponents[0])
-        group = np.unique(keys, axis=0, return_inverse=True)[1].reshape(-1)
+    alone = len(opponents) == 1
+    group = _infosets(deals.states, opponents[0]) if alone else np.zeros(len(deals), np.int64)
     out: NDArray[np.float64] = np.where(np.bincount(group, deals.weights)[group] > 0, deals.weights, 1.0)
     return out
+
+
+def _infosets(states: NDArray[Any], seat: int) -> NDArray[np.int64]:
+    """Return the number of the infoset of a seat that each state is in, [n]."""
+    return np.unique(_GAME.infoset_key(states, seat), axis=0, return_inverse=True)[1].reshape(-1)
 
 
 def _even(alternative: NDArray[np.float64], group: NDArray[np.int32]) -> NDArray[np.float64]:
     """Return alternative values averaged within each opponent's infosets."""
     pairs = zip(alternative, group, strict=True)
     return np.array([(np.bincount(at, row) / np.bincount(at))[at] for row, at in pairs])
-
-
-def solve_deals(source: DealSource, rng: np.random.Generator) -> SampledSolution:
-    """Return the refined policy at one decision.
-
-    Raises TimeoutError if the tree could not be grown in time, MemoryError if it became too large.
-    """
-    deals = source.consider()
-    problem = source.problem(deals, source.generate(deals, rng))
-    solution = solve_subgame(problem, source.log)
-    decision = source.decision
-    tree, policy, whole = solution.subgame.tree, solution.policy, solution.gadget.tree
-    wanted = action_keys(decision.actions[decision.candidates])
-    place = {bytes(key): i for i, key in zip(decision.candidates, wanted, strict=True)}
-    kept = tree.action[tree.first_child[0] : tree.first_child[0] + tree.n_children[0]]
-    return SampledSolution(
-        worlds=problem.deals,
-        opponents=problem.entry.seats,
-        alternative=problem.values,
-        solved=problem.solved,
-        moves=np.array([place[bytes(key)] for key in action_keys(kept)], np.int64),
-        policy=policy[tree.slots(int(tree.infoset[0]))],
-        nodes=whole.n_nodes,
-        infosets=whole.n_infosets,
-        leaves=tree.n_truncated,
-        depth=problem.config.subgame.depth or 0,
-        iterations=solution.iterations,
-        gap=float(solution.gap),
-        later=_own_policies(tree, policy, decision.seat),
-    )
 
 
 def _own_policies(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import time
 
 import numpy as np
 import pytest
@@ -57,22 +56,6 @@ def test_a_fault_or_no_time_costs_the_search_but_not_the_move(fault: str, config
             assert "time" in decision.notes[-1] or fault != "hurry"
             assert "the blueprint's move is played" in decision.notes[-1]
     assert fell_back or fault in ("q", "nan")
-
-
-def test_deals_are_valued_no_longer_than_a_decision_may_take(monkeypatch: pytest.MonkeyPatch) -> None:
-    now = [0.0]
-    monkeypatch.setattr(time, "perf_counter", lambda: now[0])
-
-    class Slow(CountEvaluator):
-        def advantages(self, decisions: Decisions) -> np.ndarray:
-            now[0] += 1.0
-            return super().advantages(decisions)
-
-    (row,) = midgame(1, np.random.default_rng(5), plies=12, least=6)
-    config = PLIES.replace(sample=2000, deadline=4.0, gap=100.0)
-    decision = Gs2Agent(DealNetworks(Slow()), config, np.random.default_rng(0)).decide(np.atleast_1d(row))
-    assert decision.choice == decision.blueprint and now[0] < 6
-    assert decision.notes == ["the time was up before the deals were valued: the blueprint's move is played"]
 
 
 def test_what_fails_half_way_is_said_and_leaves_the_blueprints_move(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,6 +6,7 @@ And the blueprint's reach of what the others played, by which they are drawn.
 from __future__ import annotations
 
 import itertools
+import time
 from collections import Counter
 
 import numpy as np
@@ -13,7 +14,7 @@ import pytest
 
 from blueprint.guandan.network.inference import load_inference
 from blueprint.guandan.network.inputs import hidden_hands
-from blueprint.protocol import PlayedMoves
+from blueprint.protocol import Decisions, PlayedMoves
 from games.game import GameError
 from games.guandan.cards import ACTION, DECK, pack, parse_cards, unpack
 from games.guandan.combos import ORDER
@@ -38,7 +39,7 @@ from gs2.guandan.agent.evaluator import evaluator_values
 from gs2.guandan.agent.guandan_config import DealsConfig, GuanDanConfig
 from gs2.guandan.beliefs.belief_network import DEFAULT, load_beliefs, steer
 from gs2.guandan.learning.train_beliefs import collect_positions
-from tests.gs2.guandan.agent.test_agent import PLIES
+from tests.gs2.guandan.agent.test_agent import PLIES, QUICK
 from tests.gs2.guandan.blueprints import CountEvaluator, counting, midgame
 from tests.patience import amount
 
@@ -405,3 +406,36 @@ def test_deals_are_drawn_in_proportion_and_listed_ones_weighed() -> None:
     found = likely_worlds(worlds, state, nothing, SOFT, 5, np.random.default_rng(1))
     assert sorted(map(bytes, found.states["hand"])) == sorted(map(bytes, worlds.states["hand"]))
     assert np.all(found.weights == 1)
+
+
+@pytest.mark.parametrize(
+    ("config", "note"),
+    [
+        (PLIES.replace(sample=2000), "was up before the deals were valued: the blueprint's move is played"),
+        (
+            QUICK.replace(replay=True, pool=4000),
+            "was up before the deals were valued: the blueprint's move is",
+        ),
+        (
+            QUICK.replace(replay=True, worlds=400, wave=1, pool=4000, depth=0, confidence=9.0),
+            "after 3 of 400",
+        ),
+    ],
+    ids=["plies", "replay", "replay of more"],
+)
+def test_deals_are_valued_no_longer_than_a_decision_may_take(
+    config: GuanDanConfig, note: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = [0.0]
+    monkeypatch.setattr(time, "perf_counter", lambda: now[0])
+
+    class Slow(CountEvaluator):
+        def advantages(self, decisions: Decisions) -> np.ndarray:
+            now[0] += 1.0
+            return super().advantages(decisions)
+
+    state, moves, _ = play(12, 1)
+    agent = Gs2Agent(DealNetworks(Slow()), config.replace(deadline=10.0, gap=100.0), np.random.default_rng(0))
+    decision = agent.decide(state, moves=moves)
+    assert now[0] < 12 and len(decision.notes) == 1 and note in decision.notes[0]
+    assert decision.choice == decision.blueprint or decision.stage == "rollout"

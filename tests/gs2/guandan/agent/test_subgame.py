@@ -27,15 +27,14 @@ from gs2.guandan.agent.guandan_config import GuanDanConfig, agent_preset
 from gs2.guandan.agent.racing import candidate_moves
 from gs2.guandan.agent.rollout import Rollouts
 from gs2.guandan.agent.solving.deal_source import (
+    DealProblem,
     Deals,
-    DealSource,
     Memories,
     best_values,
     branches,
     choose_worlds,
     opponents_of,
     renewed,
-    solve_deals,
     top_up,
     valued,
 )
@@ -202,7 +201,7 @@ def solved(state: np.ndarray, config=SMALL, seed: int = 0):
 
     decision = Decision(state, moves.values)
     decision.candidates = candidate_moves(q, moves.values["type"], config)
-    return solve_deals(DealSource(decision, time.perf_counter() + 60, draw, Rollouts(evaluator), config), rng)
+    return DealProblem(decision, time.perf_counter() + 60, Rollouts(evaluator), config).solve(draw, rng)
 
 
 @pytest.mark.parametrize("gadget", ["auto", "resolve", "maxmargin", "unsafe"])
