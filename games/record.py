@@ -289,7 +289,7 @@ def parse_rounds(text: str, name: str, *, repair: bool = False) -> list[tuple[in
     name: of the file, for messages. repair: leave out a last line that was cut off instead of refusing it.
     Raises RoundRecordError, naming file and line, at a line that is no round.
     """
-    *lines, cut = text.split("\n")
+    *lines, cut = re.sub(r"\n\s+\Z", "\n", text).split("\n")
     if cut and not repair:
         raise RoundRecordError(
             f"{name}, line {len(lines) + 1}: a line must be whole; got {cut[:60]!r}, cut off; the same gs2 "

@@ -45,6 +45,12 @@ def assert_same_rounds(found: RecordedGame, wanted: RecordedGame, *, seats: tupl
             assert (one.end["order"], one.end["payoffs"]) == (other.end["order"], other.end["payoffs"])
 
 
+@pytest.mark.parametrize("end", ["\n", "  \n", "\n\n", "\n "])
+def test_a_record_may_end_with_blank_lines(end: str):
+    text = record_text(2, 1)
+    assert_same_rounds(parse_game(text + end), parse_game(text))
+
+
 @pytest.mark.parametrize("dialect", ["openguandan", "official", "njupt"])
 def test_a_transcript_of_all_seats_gives_the_rounds_of_the_record(dialect, seed=2):
     wanted = parse_game(record_text(seed, ROUNDS))
