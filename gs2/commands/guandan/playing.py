@@ -306,7 +306,7 @@ def _own_table(how: Mapping[str, Any], as_json: bool) -> OwnTable:
     """Return the table, agents in their seats. Raises UsageError for agents or seats that do not fit."""
     from games.guandan.rules import as_rules
     from gs2.guandan.table.client.own_table import OwnTable
-    from gs2.guandan.table.hosts import check_agents, load_agent, warm_up
+    from gs2.guandan.table.hosts import check_agents, warmed_agent
     from gs2.guandan.table.seat import Seats
 
     names = _own_names(how)
@@ -315,12 +315,7 @@ def _own_table(how: Mapping[str, Any], as_json: bool) -> OwnTable:
     screen = _screen(as_json)
 
     def made(name: str) -> Any:
-        if name == "human":
-            return _person(screen, as_json, undo=True)
-        agent = load_agent(name)
-        if ":" not in name:
-            warm_up(agent)
-        return agent
+        return _person(screen, as_json, undo=True) if name == "human" else warmed_agent(name)
 
     with working("the agents sit down …"):
         seats = {name: Seats(partial(made, name)) for name in names}

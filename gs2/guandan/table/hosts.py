@@ -10,10 +10,10 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import Counter, defaultdict
-from collections.abc import Awaitable, Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -81,16 +81,20 @@ def load_agent(name: str) -> Seated:
     return found.load() if isinstance(found, Seats) else Seated(found, name, together=together)
 
 
-def warm_up(agent: Seated) -> None:
-    """Let an agent decide about a made-up deal, so that what it loads on first use is loaded.
+def warmed_agent(name: str) -> Seated:
+    """Return an agent as `load_agent` does, with what it loads on first use loaded.
 
-    An agent with a `warm_up` of its own is asked for that as well.
+    It decides about a made-up deal, and is warmed up in its own way if it has one. A stranger's agent is
+    asked nothing that no game asks.
     """
-    getattr(agent.agent, "warm_up", lambda: None)()
-    session = Session(Listener(), seed=0)
-    session.begin()
-    (seat,) = session.pending
-    agent.answers([session.observe(seat)])
+    agent = load_agent(name)
+    if ":" not in name:
+        getattr(agent.agent, "warm_up", lambda: None)()
+        session = Session(Listener(), seed=0)
+        session.begin()
+        (seat,) = session.pending
+        agent.answers([session.observe(seat)])
+    return agent
 
 
 def check_agents(names: Iterable[str]) -> None:
@@ -103,22 +107,6 @@ def check_agents(names: Iterable[str]) -> None:
                 check_agent(name)
             except UnknownAgent as error:
                 raise AgentError(f"{error}; at a table also first and human") from error
-
-
-class Host(Protocol):
-    """Answers for seats. `answer` raises AgentError if the agent fails or chooses what is not a choice."""
-
-    def answer(self, key: Hashable, observation: Observation) -> Awaitable[int]:
-        """Return the index chosen by the agent in the seat called `key`."""
-
-    def forget(self, key: Hashable) -> None:
-        """Drop the agent of a seat whose games are over."""
-
-    def give_up(self, key: Hashable) -> None:
-        """Expect no answer for this seat any more: its time is up."""
-
-    def close(self) -> None:
-        """Stop."""
 
 
 def checked(index: Any, observation: Observation) -> int:
@@ -145,6 +133,8 @@ def chosen(agent: Seated, observation: Observation, name: str) -> int:
 class ThreadHost:
     """Runs agents made by `make`, one for each seat, each in a thread: programs, people, language models.
 
+    Like every host it answers for seats by their keys, and forgets a seat whose games are over. Once it gives
+    a seat up, nobody expects its answer: its time is up.
     threads: 0 has one agent for all seats that it serves together, on the event loop itself.
     """
 
@@ -153,7 +143,7 @@ class ThreadHost:
         self.pool = ThreadPoolExecutor(threads, thread_name_prefix="seat") if threads else None
 
     async def answer(self, key: Hashable, observation: Observation) -> int:
-        """Return the agent's choice."""
+        """Return the agent's choice. Raises AgentError if it fails or chooses what is not a choice."""
         agent = self.seats.of(key)
         if self.pool is None:
             return chosen(agent, observation, agent.name)
@@ -187,7 +177,7 @@ class InstantHost(ThreadHost):
 
 @cache
 def _seats(name: str) -> Seats:
-    return Seats(lambda: load_agent(name))
+    return Seats(lambda: warmed_agent(name))
 
 
 def answer_all(
@@ -209,21 +199,11 @@ def answer_one(name: str, key: Hashable, observation: Observation, *, progress: 
 
 
 def load(name: str, *, progress: Progress) -> bool:
-    """Load an agent for the first seat, if that was not done before; return whether it serves all seats."""
-    return _loaded(name)
-
-
-@cache
-def _loaded(name: str) -> bool:
-    agent = _seats(name).load()
-    if ":" not in name:
-        # a stranger's agent is asked nothing that no game asks
-        warm_up(agent)
-    return agent.together
+    """Load an agent for the next new seat; return whether it serves all seats."""
+    return _seats(name).load().together
 
 
 def forget(name: str, key: Hashable, *, progress: Progress) -> None:
-    """Drop the agent of a seat."""
     _seats(name).agents.pop(key, None)
 
 
@@ -360,6 +340,9 @@ class ProcessHost:
             seats = Counter(self.homes.values())
             self.homes[key] = min(range(self.workers), key=lambda worker: seats[worker])
         return self.homes[key]
+
+
+Host = ThreadHost | ProcessHost
 
 
 def host_for(name: str, *, workers: int = 1) -> Host:

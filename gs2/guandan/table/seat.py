@@ -164,7 +164,6 @@ class Seated:
         return made if isinstance(made, cls) else cls(made)
 
     def close(self) -> None:
-        """Close the agent, if it can be closed."""
         getattr(self.agent, "close", lambda: None)()
 
     def answers(self, observations: Sequence[Observation]) -> list[Any]:
@@ -247,13 +246,11 @@ class Seats:
         self._next = None if first is None else Seated.of(first)
 
     def load(self) -> Seated:
-        """Return the agent of the next new seat."""
         if self._next is None:
             self._next = Seated.of(self.make())
         return self._next
 
     def of(self, key: Hashable) -> Seated:
-        """Return the agent of the seat called `key`."""
         agent = self.agents.get(key)
         if agent is None:
             agent = self.load()

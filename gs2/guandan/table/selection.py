@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -62,11 +63,9 @@ class Reason:
     details: Mapping[str, Any] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
-        """Return the code and its details in one dictionary."""
         return {"code": self.code, **self.details}
 
     def text(self) -> str:
-        """Return it as a sentence in English, cards by name."""
         say = self.details
         if self.code == "not_held":
             return f"You hold none, or too few, of {' '.join(say['cards'])}."
@@ -210,6 +209,7 @@ KIND_WORDS = {
     "four kings": "FourKings",
 }
 """The type that each name means, of several the one that the screen shows first; spaces may be left out."""
+KIND_NAMES = {kind: name for name, kind in reversed(KIND_WORDS.items())}
 _KINDS = {name.replace(" ", ""): kind for name, kind in KIND_WORDS.items()}
 _SIGNS = str.maketrans("♠♥♣♦♤♡♧♢", "SHCDSHCD", "*★\ufe0e\ufe0f")
 """What is copied from the screen is read as it is typed, and so are the signs of keyboards with pictures."""
@@ -284,6 +284,9 @@ def named_choices(text: str, observation: Observation) -> list[int]:
     ]
     if found:
         return found
+    if line.isupper():  # copied from a screen, where what stands in brackets is in small letters
+        with suppress(AgentError):
+            return named_choices(line.lower(), observation)
     why = why_not(observation, words) if words and set(words) <= set(CARD_NAMES) else None
     if why is not None:
         raise AgentError(why.text())

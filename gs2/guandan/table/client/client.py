@@ -96,7 +96,6 @@ class ClientConfig(Configuration):
             check_token(self.token, ConfigError)
 
     def address(self) -> str:
-        """Return the URL to connect to."""
         url, mark, query = self.url.partition("?")
         url = url.rstrip("/")
         if self.dialect == "njupt" and "/game/" not in url:
@@ -124,10 +123,6 @@ class Transcript:
         self.path: Path | None = None
         self._file: TextIO | None = None
 
-    def _open(self) -> TextIO:
-        self.path = next(path for path in self._records.paths("heard") if not path.exists())
-        return create(self.path)
-
     def hear(self, seat: int, text: str | bytes) -> None:
         """Add a message that came for a seat; one without a seat yet has -1. What is no JSON is left out."""
         try:
@@ -140,12 +135,13 @@ class Transcript:
                 part["actionList"] = part["actionList"][:1]
         at = {} if seat < 0 else {"seat": seat}
         line = json.dumps({**at, "dir": "s2c", "message": message}, separators=(",", ":"), ensure_ascii=False)
-        self._file = self._file or self._open()
+        if self._file is None:
+            self.path = next(path for path in self._records.paths("heard") if not path.exists())
+            self._file = create(self.path)
         self._file.write(line + "\n")
         self._file.flush()
 
     def close(self) -> None:
-        """Close the file."""
         if self._file is not None:
             self._file.close()
 
@@ -279,7 +275,6 @@ class TableClient:
         return error
 
     async def _play(self) -> None:
-        """Talk over one connection until it ends or the games do."""
         self._waits, self._request, self._seated = False, None, False
         self._heard = time.monotonic()
         patience: float | None = self._heard + self.config.patience
@@ -310,7 +305,6 @@ class TableClient:
                 self._thinking.cancel()
 
     async def _say(self, kind: str, **data: Any) -> None:
-        """Send a command of openguandan."""
         await self._socket.send(m.encode({"type": kind, "data": data}).decode())
 
     def _nothing_came(self) -> None:
@@ -516,7 +510,6 @@ class MessageWatch:
         self._told_end = False
 
     def note(self, message: m.ServerMessage) -> None:
-        """Show a message."""
         screen = self.screen
         if isinstance(message, m.Beginning):
             self._dealt(message)

@@ -160,7 +160,10 @@ class HumanAgent:
             try:
                 if self._called_off:
                     raise SeatLeft("the question was called off")
-                return self.ask(prompt).strip()
+                line = self.ask(prompt).strip()
+                if line.lower() in ("quit", "q", "exit"):
+                    raise SeatLeft("you left the table")
+                return line
             except _CalledOff:
                 continue
             except EOFError:
@@ -169,8 +172,6 @@ class HumanAgent:
     def _answer(self, line: str, observation: Observation) -> int | None:
         """Return the choice that a line names; None if it was a question or a mistake."""
         word = line.lower()
-        if word in ("quit", "q", "exit"):
-            raise SeatLeft("you left the table")
         if word in ("help", "h"):
             self.show(HELP)
         elif word == "hint":
@@ -227,7 +228,6 @@ class HumanAgent:
 
 
 def _wilds(observation: Observation) -> list[int]:
-    """Return how many wild cards each choice uses."""
     wild = wild_card(as_level(observation.level))
     word = observation.moves["lo"] if wild < 28 else observation.moves["hi"]
     shift = np.uint64(2 * (wild if wild < 28 else wild - 28))

@@ -170,7 +170,6 @@ class OwnTable(RecordedGames):
         self.screen.game_begun(number, self.session.games)
 
     def told(self, news: News) -> None:
-        """Count, and show what the players learn."""
         super().told(news)
         session, screen = self.session, self.screen
         match news:
@@ -189,6 +188,5 @@ class OwnTable(RecordedGames):
                 screen.game_over(news.winner, [RANKS[level] for level in news.levels])
 
     def chosen(self, seat: int, due: Pending, index: int) -> None:
-        """Show a move."""
         if due.stage == "play":
             self.screen.moved(seat, action_list(due.actions[index], self.session.level))

@@ -13,13 +13,12 @@ from rich.text import Text
 from games.guandan.cards import HAND_SIZE, RANKS, as_level
 from games.guandan.matches.match import RoundOver
 from gs2.guandan.table.seat import Observation, Transfer
-from gs2.guandan.table.selection import KIND_WORDS, seat_words, wild_words
+from gs2.guandan.table.selection import KIND_NAMES, seat_words, wild_words
 from gs2.guandan.table.wire.moves import read_moves
 
 _SUITS = {"S": "♠", "H": "♥", "C": "♣", "D": "♦"}
 _COLOURS = {"S": "bold", "H": "bold red", "C": "bold", "D": "bold red"}
 _WILD = "bold black on yellow"
-_KINDS = {kind: name for name, kind in reversed(KIND_WORDS.items())}
 LISTED = 60
 """Choices that are listed at most."""
 _RANKS = {"T": "10", "B": "small joker", "R": "big joker"}
@@ -54,7 +53,6 @@ class CardFaces:
         return _SUITS[name[0]] + name[1].replace("T", "10")
 
     def cards(self, names: Iterable[str], level: str) -> Text:
-        """Return cards in a row."""
         return Text(" ").join(self.card(name, level) for name in names)
 
     def move(self, move: Any, level: str) -> Text:
@@ -64,7 +62,7 @@ class CardFaces:
             return Text("pass", "dim")
         if kind in ("tribute", "back"):
             return Text("pay " if kind == "tribute" else "return ").append_text(self.card(cards[0], level))
-        name = _KINDS.get(kind, str(kind).lower())
+        name = KIND_NAMES.get(kind, str(kind).lower())
         if kind != "FourKings":
             name = f"{name} {_RANKS.get(rank, rank)}"
         if kind == "Bomb":
@@ -125,7 +123,6 @@ class PlayScreen:
             self.show(what)
 
     def say(self, text: str, style: str = "") -> None:
-        """Tell something in plain words."""
         self._tell(Text(text, style))
 
     def who(self, seat: int) -> str:
@@ -139,7 +136,6 @@ class PlayScreen:
     # --- what happens ---
 
     def game_begun(self, number: int, games: int) -> None:
-        """Tell that a game begins."""
         self.rounds = 0
         if games > 1:
             self.say(f"\nGame {number} of {games}", "bold")
@@ -159,7 +155,6 @@ class PlayScreen:
             self._hand(hand, level)
 
     def moved(self, seat: int, move: Any) -> None:
-        """Tell of a move, and how many cards the player has left."""
         line = Text("  ").append(self._padded(seat)).append_text(self.faces.move(move, self.level))
         if move[0] != "PASS":
             self.left[seat] -= len(move[2])
@@ -168,7 +163,6 @@ class PlayScreen:
         self._tell(line)
 
     def exchanged(self, stage: str, transfers: Sequence[Transfer]) -> None:
-        """Tell of tribute paid or returned."""
         for giver, taker, card in transfers:
             word = "pay" if stage == "tribute" else "return"
             word += ("" if giver == self.seat else "s") + ("" if stage == "tribute" else " to")
@@ -176,7 +170,6 @@ class PlayScreen:
             self._tell(line.append_text(self.faces.card(card, self.level)))
 
     def anti_tribute(self, seats: Sequence[int]) -> None:
-        """Tell that nobody pays tribute."""
         who = " and ".join(self.who(seat) for seat in seats)
         verb = "hold" if len(seats) > 1 or self.seat in seats else "holds"
         self.say(f"  no tribute: {who} {verb} both big jokers")

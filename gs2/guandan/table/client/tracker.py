@@ -148,7 +148,6 @@ class Tracker:
         self._replayed = 0
 
     def note(self, message: m.ServerMessage) -> None:
-        """Take in a message; replies change nothing."""
         if isinstance(message, m.Beginning):
             self.seat = self.result.seat = message.myPos
             self.over, self.told = None, False
@@ -279,7 +278,6 @@ class Tracker:
         return self._as_told(act)
 
     def _fields(self, act: m.Act) -> dict[str, Any]:
-        """Return what a position says of the round itself."""
         levels, owner = self._stand(act)
         level = as_level(act.curRank)
         known, cap = shown_by_tribute(self.tributes, self.returns, self.refused, level)

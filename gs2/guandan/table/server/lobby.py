@@ -72,7 +72,6 @@ class OpenGuanDanLobby(Lobby):
             return "ERROR"
 
     def received(self, connection: Connection, text: str) -> None:
-        """Handle a command."""
         kind, data = m.decode_command(text)
         if kind in m.STAGES:
             self._act(connection, m.STAGES[kind], data)
@@ -224,7 +223,6 @@ class NjuptLobby(Lobby):
         return False
 
     def _seat(self, connection: Connection, name: str) -> None:
-        """Give a client the next seat."""
         room = next((room for room in self.rooms.values() if room.state == "waiting"), None)
         if room is None:
             room = self.new_room(self.games)
@@ -232,7 +230,6 @@ class NjuptLobby(Lobby):
         room.start_if_full()
 
     def received(self, connection: Connection, text: str) -> None:
-        """Handle an answer."""
         index = m.decode_act_index(text)
         if connection.seat is None:
             raise TableError("you have no seat now; wait for a request")

@@ -44,7 +44,6 @@ class Timing:
         self._buckets: Counter[int] = Counter()
 
     def add(self, seconds: float) -> None:
-        """Note one duration."""
         self.count += 1
         self._total += seconds
         self.longest = max(self.longest, seconds)
@@ -164,7 +163,6 @@ class GameRecorder:
             self._file.close()
 
     def close(self) -> None:
-        """Close the file."""
         self._file.close()
 
 
@@ -205,7 +203,6 @@ class SessionResult:
         }
 
     def text(self) -> str:
-        """Return the summary in a few lines."""
         lines = []
         for team in range(2):
             share = self.shares[team]
@@ -238,12 +235,10 @@ class RecordedGames(Listener):
         self.result = SessionResult(names)
 
     def game_begun(self, number: int, match: Match) -> None:
-        """Open a record."""
         if self.folder is not None:
             self.recorder = self.folder.begin(f"game{number:04d}", match, self.result.names)
 
     def happened(self, events: list[Event]) -> None:
-        """Write the record."""
         if self.recorder is not None:
             self.recorder.write(events)
 
@@ -258,6 +253,5 @@ class RecordedGames(Listener):
             self.close()
 
     def close(self) -> None:
-        """Close the record."""
         if self.recorder is not None:
             self.recorder.close()

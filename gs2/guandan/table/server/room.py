@@ -85,7 +85,6 @@ class Seat:
 
     @property
     def taken(self) -> bool:
-        """Whether somebody sits here."""
         return self.user is not None or self.host is not None
 
 
@@ -172,7 +171,6 @@ class Room(RecordedGames):
 
     @property
     def full(self) -> bool:
-        """Whether all four seats are taken."""
         return all(seat.taken for seat in self.seats)
 
     def free_seat(self, wanted: int | None = None) -> Seat:
@@ -187,7 +185,6 @@ class Room(RecordedGames):
         return found
 
     def seat_agent(self, index: int, name: str, host: Host) -> None:
-        """Give a seat to an agent."""
         seat = self.free_seat(index)
         seat.name, seat.host = name, host
 
@@ -258,7 +255,6 @@ class Room(RecordedGames):
             seat.connection.send(seat.asked)
 
     def start_if_full(self) -> None:
-        """Start the games if all seats are taken."""
         if self.state == "waiting" and self.full:
             self.state = "starting"
             self._starting = asyncio.get_running_loop().call_later(self.config.delay, self._start)
@@ -271,7 +267,6 @@ class Room(RecordedGames):
         self.session.begin()
 
     def lost(self, seat: Seat) -> None:
-        """Note that a client's connection is gone."""
         seat.connection = None
         if self.state in ("waiting", "starting"):
             self.seats[seat.index] = Seat(seat.index)
@@ -300,7 +295,6 @@ class Room(RecordedGames):
         self._choose(seat, index)
 
     def not_now(self, seat: Seat) -> AgentError:
-        """Return the error of a seat that speaks out of turn."""
         who = ", ".join(map(str, self.session.pending)) or "nobody"
         return AgentError(f"seat {seat.index} is not to act now; waiting for seat {who}")
 
@@ -319,7 +313,6 @@ class Room(RecordedGames):
         self.session.choose(seat.index, index)
 
     def _decide_for(self, seat: Seat, reason: str) -> None:
-        """Let the fallback answer for a client."""
         assert seat.due is not None
         logger.info("room %d: decided for seat %d (%s): %s", self.number, seat.index, seat.name, reason)
         self.result.fallbacks[seat.index] += 1
@@ -418,7 +411,6 @@ class Room(RecordedGames):
     # --- asking ---
 
     def _ask(self, seats: Sequence[int]) -> None:
-        """Ask clients on the wire and agents in their hosts."""
         now = time.monotonic()
         for index in seats:
             seat = self.seats[index]
@@ -444,7 +436,6 @@ class Room(RecordedGames):
     # --- what clients are told ---
 
     def broadcast(self, payload: bytes) -> None:
-        """Send a message to every client at the table."""
         self.log.append(payload)
         for seat in self.seats:
             connection = seat.connection
@@ -481,7 +472,6 @@ class Room(RecordedGames):
     # --- the session tells ---
 
     def game_begun(self, number: int, match: Match) -> None:
-        """Open the game's record."""
         self.recorder = None
         if self.folder is not None:
             name = f"room{self.number:05d}-game{number:04d}"
@@ -491,7 +481,6 @@ class Room(RecordedGames):
                 logger.error("no record of %s in %s: %s", name, self.folder.path, error)
 
     def happened(self, events: list[Event]) -> None:
-        """Write the record."""
         if self.recorder is not None:
             self.recorder.write(events, self._move)
         self._move = None
@@ -518,7 +507,6 @@ class Room(RecordedGames):
                 seat.connection.queue(seat.beginning)
 
     def chosen(self, seat: int, due: Pending, index: int) -> None:
-        """Tell everybody of a move."""
         place = self.seats[seat]
         moves, place.moves = place.moves, None
         place.due = place.asked = None
@@ -532,7 +520,6 @@ class Room(RecordedGames):
         self._trick.play(seat, move)
 
     def asked(self, seats: Sequence[int]) -> None:
-        """Have the seats asked that are to act."""
         session = self.session
         if session.stage == "tribute":
             for payer in seats:

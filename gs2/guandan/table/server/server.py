@@ -23,7 +23,7 @@ from gs2.guandan.table.server.lobby import Lobby, NjuptLobby, OpenGuanDanLobby
 from gs2.guandan.table.server.recording import RecordFolder, SessionResult, Timing
 from gs2.guandan.table.server.room import Room, RoomConfig, TableError, agent_names, place_agents
 from gs2.guandan.table.wire import messages as m
-from gs2.guandan.table.wire.connection import Connection, WireLimits, listen
+from gs2.guandan.table.wire.connection import Connection, ConnectionHandler, WireLimits, listen
 from gs2.guandan.table.wire.moves import warm_kernels
 
 logger = logging.getLogger("gs2.guandan.table")
@@ -86,7 +86,7 @@ def quiet_collector() -> None:
     gc.set_threshold(10_000, 20, 50)
 
 
-class TableServer:
+class TableServer(ConnectionHandler):
     """Serves tables until stopped.
 
         async with TableServer(ServerConfig(), hosts={}) as server:
@@ -119,7 +119,6 @@ class TableServer:
         )
         self._seeds = np.random.default_rng(config.seed)
         self._connections: set[Connection] = set()
-        self._waiting: list[Connection] = []
         self._number = 0
         self._folder: RecordFolder | None = None
         self._closing = False
@@ -147,7 +146,6 @@ class TableServer:
             (self.config.host, port),
             self.config.limits,
             token=self.config.token,
-            later=self._flush_later,
         )
         self._ticker = asyncio.get_running_loop().create_task(self._tick())
 
@@ -261,18 +259,6 @@ class TableServer:
                     elif now - connection.last_heard > silence / 3:
                         connection.ping()
 
-    # --- sending ---
-
-    def _flush_later(self, connection: Connection) -> None:
-        if not self._waiting:
-            asyncio.get_running_loop().call_later(self.config.limits.gather, self._flush)
-        self._waiting.append(connection)
-
-    def _flush(self) -> None:
-        waiting, self._waiting = self._waiting, []
-        for connection in waiting:
-            connection.flush()
-
     def _refuse(self, connection: Connection, error: Exception, kind: str = "ERROR") -> None:
         """Explain a refusal to its sender; repeat the request if it was a bad answer."""
         connection.errors += 1
@@ -286,7 +272,6 @@ class TableServer:
     # --- the wire tells ---
 
     def connected(self, connection: Connection) -> None:
-        """Welcome a client."""
         self._connections.add(connection)
         try:
             self.lobby.connected(connection)
@@ -294,7 +279,6 @@ class TableServer:
             connection.close(1008, str(error))
 
     def disconnected(self, connection: Connection) -> None:
-        """Note that a client is gone."""
         self._connections.discard(connection)
         if connection.seat is not None:
             room, seat = connection.seat
@@ -307,7 +291,6 @@ class TableServer:
         self._refuse(connection, TableError("messages are JSON in text frames; this one was binary"))
 
     def received(self, connection: Connection, text: str) -> None:
-        """Handle a client's message."""
         began = time.perf_counter()
         place = connection.seat
         if place is not None:

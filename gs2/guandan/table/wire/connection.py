@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any, Protocol
@@ -137,17 +136,13 @@ class Connection:
     path: of the request, decoded, without the query. seat: for the server's use. errors: messages refused.
     """
 
-    def __init__(
-        self, socket: _AnsweringConnection, limits: WireLimits, later: Callable[[Connection], None]
-    ) -> None:
-        """`later` is told once when messages begin to wait; whoever it is calls `flush`."""
+    def __init__(self, socket: _AnsweringConnection, limits: WireLimits) -> None:
         assert socket.request is not None
         self.limits = limits
         self.path, _ = read_path(socket.request)
         self.seat: Any = None
         self.errors = 0
         self._socket = socket
-        self._later = later
         self._waiting: list[bytes] = []
         self._closing: asyncio.Task[None] | None = None
 
@@ -158,7 +153,6 @@ class Connection:
 
     @property
     def open(self) -> bool:
-        """Whether messages can still be sent."""
         return self._closing is None and self._socket.state is State.OPEN
 
     def send(self, payload: bytes) -> None:
@@ -169,7 +163,7 @@ class Connection:
     def queue(self, payload: bytes) -> None:
         """Send a text message within `limits.gather` seconds, or along with the next `send`."""
         if not self._waiting:
-            self._later(self)
+            asyncio.get_running_loop().call_later(self.limits.gather, self.flush)
         self._waiting.append(payload)
 
     def flush(self) -> None:
@@ -185,7 +179,6 @@ class Connection:
             self.abort()
 
     def _write(self) -> None:
-        """Write what the protocol has to send, in one call."""
         self._socket.transport.write(b"".join(self._socket.protocol.data_to_send()))
 
     def ping(self) -> None:
@@ -202,7 +195,6 @@ class Connection:
             self._closing = asyncio.get_running_loop().create_task(end)
 
     def abort(self) -> None:
-        """Drop the connection at once."""
         self._socket.transport.abort()
 
 
@@ -212,17 +204,16 @@ async def listen(
     limits: WireLimits,
     *,
     token: str | None,
-    later: Callable[[Connection], None],
 ) -> Server:
     """Return a server that listens at `address`, host and port, and tells `handler` of its clients.
 
-    token: what clients must show. later: as for `Connection`.
+    token: what clients must show.
     Raises OSError if the address cannot be had.
     """
 
     async def talk(socket: ServerConnection) -> None:
         assert isinstance(socket, _AnsweringConnection)
-        connection = Connection(socket, limits, later)
+        connection = Connection(socket, limits)
         handler.connected(connection)
         try:
             async for message in socket:

@@ -40,7 +40,6 @@ class Trick:
     areas: list[bytes | None] = field(default_factory=lambda: [None] * 4)
 
     def play(self, seat: int, move: bytes) -> None:
-        """Note a move."""
         self.last_seat, self.last = seat, move
         self.areas[seat] = move
         if move != PASS_JSON:
@@ -108,7 +107,6 @@ class Dialect(abc.ABC):
         return self.acts[stage] % told
 
     def _listed(self, stage: str, choices: MoveList) -> MoveList:
-        """Return choices as this server lists them."""
         return choices
 
     def _info(self, rest: Sequence[int], areas: Sequence[bytes | None]) -> bytes:
@@ -116,7 +114,6 @@ class Dialect(abc.ABC):
         return b'[{"rest":%d},{"rest":%d},{"rest":%d},{"rest":%d}]' % tuple(rest)
 
     def beginning(self, seat: int, hand: bytes, session: Session) -> bytes:
-        """Return the start of a round."""
         ranks = _ranks(session, seat)
         told = {b"stage": b'"beginning"', b"handCards": hand, b"myPos": seat, b"levelCard": ranks[b"curRank"]}
         return self.deal % {**told, **ranks}
@@ -172,7 +169,6 @@ def _ranks(session: Session, seat: int) -> dict[bytes, bytes]:
 
 
 def notify(stage: str, **fields: Any) -> bytes:
-    """Return a notification."""
     return msgspec.json.encode({"type": "notify", "stage": stage, **fields})
 
 

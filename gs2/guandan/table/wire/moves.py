@@ -228,17 +228,14 @@ class MoveList:
 
     @classmethod
     def of(cls, moves: Sequence[bytes]) -> MoveList:
-        """Return the list of moves that are in JSON already."""
         sizes = [0, *(len(move) + 1 for move in moves)]
         return cls(b"".join(move + b"," for move in moves), np.cumsum(sizes))
 
     def __len__(self) -> int:
-        """Return the number of moves."""
         return len(self.offsets) - 1
 
     @property
     def json(self) -> bytes:
-        """The JSON array of the moves."""
         return b"[" + self.body[:-1] + b"]"
 
     def find(self, text: bytes) -> int | None:
@@ -248,7 +245,6 @@ class MoveList:
         return index if self.offsets[index] == at else None
 
     def __getitem__(self, index: int) -> bytes:
-        """Return the JSON of one move."""
         return self.body[self.offsets[index] : self.offsets[index + 1] - 1]
 
 

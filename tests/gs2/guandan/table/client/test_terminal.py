@@ -114,6 +114,15 @@ def test_cards_may_be_typed_in_many_ways():
     assert seen.actions[Person("pair A").act(seen)][2] == ["SA", "H5"]
 
 
+def test_a_line_copied_from_the_screen_names_its_move_in_capitals_too():
+    seen = lead("S6 D6 C6 H6 S7 S8 S9 H5 H5 SA DA CA SB")
+    for symbols in (True, False):
+        for index, move in enumerate(seen.actions):
+            line = CardFaces(symbols=symbols).move(move, "5").plain
+            found = named_choices(line.upper(), seen)
+            assert index in found and found == named_choices(line, seen), line.upper()
+
+
 def test_where_the_same_cards_make_several_moves_the_person_says_which():
     seen = lead("S6 D6 S7 D7 H5 SA")
     full = [i for i, move in enumerate(seen.actions) if move[0] == "ThreeWithTwo" and len(move[2]) == 5]
@@ -126,6 +135,8 @@ def test_where_the_same_cards_make_several_moves_the_person_says_which():
     assert "H5 as 6" in person.text and "H5 as 7" in person.text
     again = Person(line, "9", "0")
     assert again.act(seen) == 0 and "none of them" in again.text
+    with pytest.raises(SeatLeft, match="you left"):
+        Person(line, "Quit", "0").act(seen)
     # a digit to some, and more of them than a number may have, are no answer and no failure
     odd = Person(line, "\N{SUPERSCRIPT TWO}", line, "9" * 5000, "9" * 5000, "0")
     assert odd.act(seen) == 0 and odd.text.count("none of them") == 2
