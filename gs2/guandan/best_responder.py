@@ -99,12 +99,10 @@ class GuanDanHunt(Hunt):
 
     @property
     def methods(self) -> tuple[str, ...]:
-        """Search that knows the agent, and a network."""
         one = "trained" if self.config.method == "network" else self.config.method
         return ("lbr", "trained") if one == "both" else (one,)
 
     def called(self, opponent: str) -> str:
-        """Return the name, which is all there is of an opponent."""
         return opponent
 
     def report(self) -> ExploitReport:
@@ -124,7 +122,6 @@ class GuanDanHunt(Hunt):
         return self.reported(bounds, notes=notes, words=self._words(bounds, knows))
 
     def _words(self, bounds: list[LowerBound], knows: bool | None) -> tuple[str, ...]:
-        """Return what is more to say of responders at GuanDan."""
         lines = []
         for bound in bounds:
             decisions, won = bound.notes.get("decisions"), bound.notes["won"][0]
@@ -183,7 +180,6 @@ class GuanDanHunt(Hunt):
         return str(last), float(description["seconds"]), {**notes, "threads": cores}
 
     def play(self, method: str, responder: str, opponent: str) -> PlayedGames:
-        """Return the fresh deals of a responder against an opponent, each from both sides."""
         met = [guandan_agent(responder), guandan_agent(opponent)]
         deals = self.config.games or (DEALS if all(one.is_quick for one in met) else SLOW_DEALS)
         name = f"deals-{met[0].fingerprint()}-{met[1].fingerprint()}.jsonl"

@@ -104,7 +104,6 @@ class GuanDanContest(GameContest):
         return max(1, count // ROUNDS_OF_A_GAME) if self._how.whole else count
 
     def usual(self, names: Sequence[str]) -> int:
-        """Return fewer pairs where an agent searches."""
         return PAIRS if all(guandan_agent(name).is_quick for name in names) else SLOW_PAIRS
 
     def play(self, meeting: Meeting, numbers: Sequence[int], *, recorded: bool = False) -> PlayedGames:
@@ -114,11 +113,22 @@ class GuanDanContest(GameContest):
             _Timed(self._agent(seat, name, np.random.default_rng([*draw, seat])))
             for seat, name in enumerate((meeting.a, meeting.b))
         )
-        play = self._games if self._how.whole else self._rounds
         notes = Notes(2 * len(numbers)) if recorded else None
         which = np.asarray(numbers, np.int64)
         both = which, which if meeting.duplicate else which + OTHERS
-        payoffs, lengths = play(a, b, meeting.seed, both, notes)
+        how, lengths = self._how, None
+        if how.whole:
+            seeds, others = (game_seeds(one, meeting.seed) for one in both)
+            score, lengths = play_games_duplicate(
+                a, b, seeds, self._scratch, rules=how.rules, others=others, notes=notes
+            )
+            payoffs = 2 * score - 1
+        else:
+            starts, changed = (
+                duplicate_deals(one, meeting.seed, tribute=how.tribute, level=how.level) for one in both
+            )
+            levels = play_duplicate(a, b, starts, self._scratch, others=changed, notes=notes)
+            payoffs = levels.astype(np.float64)
         rounds = () if notes is None else self._records(notes, payoffs, meeting, numbers)
         won = (np.sign(payoffs) + 1) / 2
         return PlayedGames(which, payoffs, won, (a.pace, b.pace), rounds, lengths)
@@ -126,7 +136,6 @@ class GuanDanContest(GameContest):
     def _records(
         self, notes: Notes, payoffs: Array, meeting: Meeting, numbers: Sequence[int]
     ) -> tuple[RoundRecord, ...]:
-        """Return the records of both games of each pair, by pair and team."""
         game = match_name(self._how.rules) if self._how.whole else meeting.game
         found = []
         for k, pair in enumerate(numbers):
@@ -146,21 +155,3 @@ class GuanDanContest(GameContest):
         if hasattr(agent, "rng"):
             agent.rng = rng
         return agent
-
-    def _rounds(
-        self, a: Agent, b: Agent, seed: int, both: tuple[Array, Array], notes: Notes | None
-    ) -> tuple[Array, None]:
-        deals, others = (
-            duplicate_deals(which, seed, tribute=self._how.tribute, level=self._how.level) for which in both
-        )
-        payoffs = play_duplicate(a, b, deals, self._scratch, others=others, notes=notes)
-        return payoffs.astype(np.float64), None
-
-    def _games(
-        self, a: Agent, b: Agent, seed: int, both: tuple[Array, Array], notes: Notes | None
-    ) -> tuple[Array, NDArray[np.int64]]:
-        seeds, others = (game_seeds(which, seed) for which in both)
-        score, rounds = play_games_duplicate(
-            a, b, seeds, self._scratch, rules=self._how.rules, others=others, notes=notes
-        )
-        return 2 * score - 1, rounds

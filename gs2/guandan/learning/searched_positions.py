@@ -202,5 +202,4 @@ def seek_positions(
 
 
 def _singly(decisions: Decisions, which: NDArray[np.bool_]) -> list[Decisions]:
-    """Return some decisions, each on its own."""
     return [decisions.span(int(j), int(j) + 1) for j in np.flatnonzero(which)]

@@ -170,7 +170,6 @@ class Guesses:
     hands: NDArray[np.uint64]
 
     def __len__(self) -> int:
-        """Return the number of positions."""
         return len(self.hands)
 
     def take(self, rows: NDArray[np.int64]) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
