@@ -1,5 +1,7 @@
 // Elements without markup: whatever comes from outside goes in as text and cannot become code.
 
+import { language, setLanguage } from "gs2/words.js";
+
 const SVG = "http://www.w3.org/2000/svg";
 
 /**
@@ -51,6 +53,13 @@ export function svg(tag, attributes, ...children) {
 export function clear(element, ...children) {
   element.replaceChildren();
   return append(element, children);
+}
+
+/** Return the button that shows the page in the other language. more: attributes; done: called after it was pressed. */
+export function languageButton(more = {}, done = () => {}) {
+  const other = language() === "en" ? "zh" : "en";
+  const press = () => { setLanguage(other); done(); };
+  return h("button", { type: "button", lang: other === "zh" ? "zh-Hans" : "en", ...more, on: { click: press } }, other === "zh" ? "中文" : "English");
 }
 
 /** Return the head of a table. heads: words of each column, null for none. words: places of columns that hold no numbers. */

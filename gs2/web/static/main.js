@@ -1,11 +1,11 @@
 // The page's frame: which view the address names, language and theme.
 
-import { clear, h } from "gs2/dom.js";
+import { clear, h, languageButton } from "gs2/dom.js";
 import { Lobby } from "gs2/lobby.js";
 import { ExplorePage, ReviewPage } from "gs2/studies.js";
 import { keep, kept } from "gs2/store.js";
 import { Table } from "gs2/table.js";
-import { language, say, setLanguage } from "gs2/words.js";
+import { say } from "gs2/words.js";
 import "gs2/table-words.js";
 import "gs2/games-words.js";
 
@@ -44,7 +44,7 @@ function drawBar() {
     h("a", { class: "brand", href: "#/" }, "gs2"),
     h("nav", { "aria-label": say("app.menu") }, link("#/", "app.lobby", "table"), link("#/review", "app.review", "review"), link("#/explore", "app.explore", "explore")),
     h("button", { type: "button", class: "plain theme", "aria-label": say(`app.theme.${theme()}`), title: say(`app.theme.${theme()}`), on: { click: () => { setTheme(next); drawBar(); bar.querySelector(".theme").focus(); } } }, mark),
-    h("button", { type: "button", class: "plain language", lang: language() === "en" ? "zh" : "en", "aria-label": say("app.language.label"), on: { click: () => { setLanguage(language() === "en" ? "zh" : "en"); bar.querySelector(".language").focus(); } } }, say("app.language")));
+    languageButton({ class: "plain language", "aria-label": say("app.language.label") }, () => bar.querySelector(".language").focus()));
 }
 
 /** Return a part of the address as text; one that is damaged names nothing. */

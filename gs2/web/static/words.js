@@ -46,3 +46,9 @@ export function say(key, params = {}) {
     return one === undefined ? value : value === "1" ? one : other;
   });
 }
+
+/** Return a number with its sign; what rounding leaves of zero has none. */
+export function signed(value, digits = 2) {
+  const text = Math.abs(value).toFixed(digits);
+  return Number(text) === 0 ? text : `${value < 0 ? "−" : "+"}${text}`;
+}

@@ -91,7 +91,7 @@ def test_the_levels_said_are_those_that_the_winners_went_up() -> None:
     told = in_page(
         SAY
         + """
-        const { signed } = await import("gs2/felt.js");
+        const { pointsText } = await import("gs2/felt.js");
         const { outcome } = await import("gs2/guandan-face.js");
         await import("gs2/table-words.js");
         const all = [];
@@ -99,7 +99,7 @@ def test_the_levels_said_are_those_that_the_winners_went_up() -> None:
           setLanguage(language);
           for (const you of [0, 1, null]) all.push(data.map((result) => outcome({ table: { you } }, result)));
         }
-        report([all, data.map((result) => signed(result.rise))]);
+        report([all, data.map((result) => pointsText(result.rise))]);
         """,
         results,
     )
@@ -115,8 +115,8 @@ def test_the_levels_said_are_those_that_the_winners_went_up() -> None:
 def test_a_sum_that_rounds_to_nothing_has_no_sign() -> None:
     script = """
     import { report } from "browser";
-    const { signed } = await import("gs2/felt.js");
-    report(data.map(signed));
+    const { pointsText } = await import("gs2/felt.js");
+    report(data.map(pointsText));
     """
     assert in_page(script, [0.1 + 0.2 - 0.3, -0.004, 0, -1.5, 2]) == ["0", "0", "0", "−1.50", "+2"]
 

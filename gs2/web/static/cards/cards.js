@@ -79,6 +79,11 @@ export function isCard(name) {
   return name === "SB" || name === "HR" || (name?.length === 2 && name[0] in SUITS && RANKS.includes(name[1]));
 }
 
+/** Whether a move is a pass. */
+export function passes(move) {
+  return move[0] === "PASS";
+}
+
 /** Return a rank as it is printed: "T" is 10. */
 export function rankText(rank) {
   return rank === "T" ? "10" : rank;
@@ -131,7 +136,7 @@ function ranksOf(kind, cards) {
  */
 export function moveWords(move) {
   const [kind, rank, cards] = move;
-  if (kind === "PASS") return say("move.PASS");
+  if (passes(move)) return say("move.PASS");
   const list = Array.isArray(cards) ? cards : [];
   const ranks = rank ? [rank] : ranksOf(kind, list);
   const values = { cards: list.map(cardWords).join(" "), rank: rankName(ranks[0]), ranks: manyOf(ranks[0]), list: ranks.map(rankName).join(" "), count: list.length, many: MANY[list.length] ?? list.length };

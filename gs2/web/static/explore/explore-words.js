@@ -6,7 +6,7 @@ addWords({
   "x.player": ["player {n}", "玩家 {n}"], "x.acts": ["player {n} to act", "轮到玩家 {n}"], "x.chance": ["chance", "随机"], "x.end": ["end", "结束"],
   "x.by": ["{method} on {blueprint}", "{method}，蓝图 {blueprint}"], "x.byPlain": ["{method}", "{method}"],
   "x.blueprint": ["blueprint", "蓝图"], "x.refined": ["refined", "精化后"], "x.before": ["before", "之前"], "x.after": ["after", "之后"],
-  "x.language": ["中文", "English"], "x.strategy": ["Strategy at this infoset", "此信息集的策略"],
+  "x.strategy": ["Strategy at this infoset", "此信息集的策略"],
   "x.strategyNote": ["The probability of each action before and after the search, and its value to the player if both then follow the blueprint.", "搜索前后各动作的概率，以及双方此后都按蓝图行动时它对该玩家的价值。"],
   "x.action": ["action", "动作"], "x.value": ["value", "价值"], "x.change": ["change", "变化"],
   "x.kept0": ["The blueprint is kept: nothing better was certified.", "保留蓝图：没有更好的策略通过验证。"],

@@ -1,6 +1,6 @@
 // What a search of a research game saw: strategy, histories, margins, the game's tree; and searching again.
-import { clear, h, tableHead } from "gs2/dom.js";
-import { language, say, setLanguage } from "gs2/words.js";
+import { clear, h, languageButton, tableHead } from "gs2/dom.js";
+import { say } from "gs2/words.js";
 import { count, percent, plain, signed } from "gs2/explore-words.js";
 import { diverging, dotLegend, dots, dumbbells, legend, pair, stages } from "gs2/explore-plots.js";
 import { treeView } from "gs2/explore-tree.js";
@@ -22,13 +22,12 @@ function readable(solved) {
 function head(solved, alone) {
   const search = solved.kind === "search";
   const by = solved.blueprint_spec ? say("x.by", { method: solved.method, blueprint: solved.blueprint_spec }) : say("x.byPlain", { method: solved.method });
-  const toggle = alone ? h("button", { type: "button", class: "x-language", lang: language() === "en" ? "zh-Hans" : "en", on: { click: () => setLanguage(language() === "en" ? "zh" : "en") } }, say("x.language")) : null;
   return h(
     "header", { class: "x-head" },
     h("div", {},
       h("p", { class: "quiet x-crumb" }, search ? h("span", { lang: "en" }, solved.game) : "GuanDan", search ? ` · ${say("x.acts", { n: solved.player })} · ${by}` : solved.title ? ` · ${solved.title}` : null),
       h("h1", { lang: "en" }, search ? solved.infoset : cards(solved.hand))),
-    toggle,
+    alone && languageButton({ class: "x-language" }),
   );
 }
 

@@ -1,6 +1,6 @@
 // Rows of refinement experiments as plots: what a search leaves of a blueprint's exploitability.
-import { clear, h } from "gs2/dom.js";
-import { addWords, language, say, setLanguage } from "gs2/words.js";
+import { clear, h, languageButton } from "gs2/dom.js";
+import { addWords, say } from "gs2/words.js";
 
 const FORMAT = "gs2 rows";
 const VERSION = 1;
@@ -23,7 +23,7 @@ addWords({
   "r.ms": ["{ms} ms a search", "每次搜索 {ms} 毫秒"], "r.nodes": ["{n} {n:node|nodes}", "{n} 个节点"],
   "r.point": ["Point at a dot to read it.", "指向一点即可读数。"], "r.none": ["No row fits these choices.", "没有符合选择的行。"],
   "r.table": ["The numbers", "数据"], "r.count": ["{n} of {of} {of:cell|cells}", "{of} 格中的 {n} 格"], "r.save": ["Save as SVG", "保存为 SVG"],
-  "r.every": ["All", "全选"], "r.noMethod": ["None", "清空"], "r.language": ["中文", "English"],
+  "r.every": ["All", "全选"], "r.noMethod": ["None", "清空"],
 });
 
 const AXES = {
@@ -209,7 +209,7 @@ export function start(root, told) {
     const heads = ["r.game", "r.blueprint", "r.method", "r.limit", "r.mode", "r.exploitability", "r.ratio", "95 %", "r.seeds"];
     clear(root, h(
       "div", { class: "r-page" },
-      h("header", { class: "r-head" }, h("div", {}, h("h1", {}, say("r.title")), h("p", { class: "quiet", lang: "en" }, told.title)), h("button", { type: "button", lang: language() === "en" ? "zh-Hans" : "en", on: { click: () => setLanguage(language() === "en" ? "zh" : "en") } }, say("r.language"))),
+      h("header", { class: "r-head" }, h("div", {}, h("h1", {}, say("r.title")), h("p", { class: "quiet", lang: "en" }, told.title)), languageButton()),
       h("p", {}, say("r.about")),
       h("div", { class: "panel r-controls" },
         select("game", named(values(rows, "game")), true), select("blueprint", named(values(rows, "blueprint")), true), select("limit", named(values(rows, "limit")), true), select("mode", named(values(rows, "mode")), true),

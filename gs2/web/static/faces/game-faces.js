@@ -2,7 +2,7 @@
 
 import { cardFace, CLIMBING, letterOf, moveWords } from "gs2/cards.js";
 import { h } from "gs2/dom.js";
-import { seatName, signed } from "gs2/felt.js";
+import { pointsText, seatName } from "gs2/felt.js";
 import { spokenWords, toldWords } from "gs2/spoken.js";
 import { say } from "gs2/words.js";
 import "gs2/games-words.js";
@@ -59,7 +59,7 @@ export function outcomeWords({ round, table }) {
   const result = mine > 0 ? "won" : mine < 0 ? "lost" : "even";
   return [
     winner && say(`games.side.${winner}`), round.spring && say(`games.spring.${winner}`),
-    mine !== null && say(`games.${result}`, { points: signed(Math.abs(mine)).replace("+", "") }),
+    mine !== null && say(`games.${result}`, { points: pointsText(Math.abs(mine)).replace("+", "") }),
   ].filter(Boolean).join(" ");
 }
 
@@ -140,7 +140,7 @@ function standing({ round, table }) {
   return [
     h("b", {}, gameTitle(table.game)),
     h("span", {}, say("games.round", { n: round.number })),
-    table.you !== null && h("span", {}, say("games.score"), " ", h("b", {}, signed(table.seats[table.you].score))),
+    table.you !== null && h("span", {}, say("games.score"), " ", h("b", {}, pointsText(table.seats[table.you].score))),
   ];
 }
 
@@ -153,7 +153,7 @@ function scores(state) {
   const { finished, table } = state;
   if (finished.length === 0) return h("p", { class: "quiet" }, say("games.score.none"));
   const seats = table.seats.map((_, player) => table.seats.findIndex((one) => one.player === player));
-  const cell = (value) => h("td", { class: "number" }, signed(value));
+  const cell = (value) => h("td", { class: "number" }, pointsText(value));
   const head = (seat) => h("th", { scope: "col", class: "number", title: seatName(state, seat) }, seatName(state, seat));
   return h("div", { class: "scroll score-scroll", role: "region", tabIndex: 0, "aria-label": say("games.score") }, h("table", { class: "score-sheet" },
     h("thead", {}, h("tr", {}, h("th", { scope: "col" }, say("games.rounds")), seats.map(head))),

@@ -1,8 +1,8 @@
 // How GuanDan looks and what it says: levels and teams, tribute, wild cards, and the results of rounds and matches.
 
-import { cardFace, cardText, cardWords, isCard, isWild, kindWords, moveWords, RANKS } from "gs2/cards.js";
+import { cardFace, cardText, cardWords, isCard, isWild, kindWords, moveWords, passes, RANKS, rankText } from "gs2/cards.js";
 import { h, tableHead } from "gs2/dom.js";
-import { passes, seatName, seatNames, signed } from "gs2/felt.js";
+import { pointsText, seatName, seatNames } from "gs2/felt.js";
 import { dialog } from "gs2/side.js";
 import { say } from "gs2/words.js";
 import "gs2/table-words.js";
@@ -66,10 +66,6 @@ export function whyWords(why, stage) {
   if (Array.isArray(why.beat)) values.beat = moveWords(why.beat);
   const special = [`why.${why.code}.${why.need}`, `why.${why.code}.${stage}`].find((key) => say(key) !== key);
   return say(special ?? `why.${why.code}`, values);
-}
-
-function levelText(level) {
-  return level === "T" ? "10" : level;
 }
 
 /** Return what a place in the order is called; `caught`: of a round that ended with two seats holding cards. */
@@ -176,12 +172,12 @@ function standing(state) {
   const { match, round, table } = state;
   const own = (table.you ?? 0) % 2;
   const level = (side) =>
-    h("span", { class: `level team${side}${match.owner === side ? " owner" : ""}` }, h("span", { class: "team-name" }, teamName(state, side)), h("b", {}, levelText(match.levels[side])),
+    h("span", { class: `level team${side}${match.owner === side ? " owner" : ""}` }, h("span", { class: "team-name" }, teamName(state, side)), h("b", {}, rankText(match.levels[side])),
       match.levels[side] === "A" && !match.over && tries(match, side));
   return [
     level(own), level(1 - own),
     h("span", {}, say("table.round", { round: match.round })),
-    h("span", { class: "wild-of" }, say("table.level", { level: levelText(round.level) }), " ", cardFace(`H${round.level}`, { small: true, wild: true })),
+    h("span", { class: "wild-of" }, say("table.level", { level: rankText(round.level) }), " ", cardFace(`H${round.level}`, { small: true, wild: true })),
     table.games > 1 && h("span", {}, say("table.game", { game: match.game, games: table.games })),
   ];
 }
@@ -216,7 +212,7 @@ function ended(before, now) {
 /** Return what a failure at A means for whom; nothing where there was none. */
 function aceLine(state, result) {
   if (result.failed === null) return null;
-  const values = { team: teamName(state, result.failed), k: result.fails[result.failed], n: state.match.tries, level: levelText(result.levels[result.failed]) };
+  const values = { team: teamName(state, result.failed), k: result.fails[result.failed], n: state.match.tries, level: rankText(result.levels[result.failed]) };
   return h("p", { class: "ace-line" }, say(result.dropped ? "result.dropped" : "result.failed", values));
 }
 
@@ -231,7 +227,7 @@ function roundTable(state, result) {
 
 function levelsLine(state, result) {
   const own = (state.table.you ?? 0) % 2;
-  return say("table.levels", { us: teamName(state, own), a: levelText(result.levels[own]), them: teamName(state, 1 - own), b: levelText(result.levels[1 - own]) });
+  return say("table.levels", { us: teamName(state, own), a: rankText(result.levels[own]), them: teamName(state, 1 - own), b: rankText(result.levels[1 - own]) });
 }
 
 function roundDialog(state, act) {
@@ -270,12 +266,12 @@ function matchDialog(state, act) {
       h("tbody", {}, rounds.map((one) => h("tr", {},
         h("td", { class: "number" }, one.round),
         h("td", {}, seatNames(state, one.order)),
-        h("td", { class: `number team${one.winner}` }, signed(one.rise)),
-        h("td", {}, `${levelText(one.levels[side])} : ${levelText(one.levels[1 - side])}`)))))),
+        h("td", { class: `number team${one.winner}` }, pointsText(one.rise)),
+        h("td", {}, `${rankText(one.levels[side])} : ${rankText(one.levels[1 - side])}`)))))),
     h("div", { class: "row" },
       h("button", { type: "button", class: "primary", on: { click: () => { close(); act.review(); } } }, say("table.review")),
       h("a", { class: "button", href: act.record, download: "" }, say("table.record")),
-      h("a", { class: "button", href: "#/", on: { click: close } }, say("result.lobby")),
+      h("a", { class: "button", href: "#/", on: { click: close } }, say("table.gone.back")),
       h("button", { type: "button", on: { click: close } }, say("result.stay"))),
   ]);
 }

@@ -6,7 +6,6 @@ addWords({
   "reviewed.title": ["Review of {name}", "复盘：{name}"],
   "reviewed.by": ["judged at {preset} by {network}, from what each seat knew; values in {unit}.", "由 {network} 以 {preset} 档评判，只看各家当时所知；数值以{unit}为单位。"],
   "reviewed.match": ["In a match, a result counts by its effect on the chance of winning the match, on the scale of levels.", "整场比赛中，每副的结果按其对赢得全场的机会折算，仍以级计。"],
-  "reviewed.language": ["中文", "English"],
   "reviewed.players": ["Players", "选手"],
   "reviewed.player": ["player", "选手"],
   "reviewed.judged": ["judged", "评判数"],

@@ -1,11 +1,11 @@
 // A review: a game walked through move by move, every decision with what the search says of it.
 
-import { cardFace, cardText, isWild, moveWords } from "gs2/cards.js";
-import { clear, h, tableHead } from "gs2/dom.js";
+import { cardFace, cardText, isWild, moveWords, passes, rankText } from "gs2/cards.js";
+import { clear, h, languageButton, tableHead } from "gs2/dom.js";
 import "gs2/games-words.js";
 import { curveView } from "gs2/review-curve.js";
 import "gs2/review-words.js";
-import { language, say, setLanguage } from "gs2/words.js";
+import { say, signed } from "gs2/words.js";
 
 const WRONG = ["inaccuracy", "mistake", "blunder"];
 /** Cards of a hand that nobody knows. */
@@ -15,18 +15,8 @@ const PLACES = { 2: [1, 0], 3: [2, 1, 0], 4: [2, 3, 1, 0] };
 const CARD_LOSS = 0.05; // levels from which a tribute or return card is worth a word
 const SIGNS = { best: "★", level: "=", inaccuracy: "?!", mistake: "?", blunder: "??", unknown: "–" };
 
-/** A value with its sign. */
-function signed(value, digits = 2) {
-  const text = Math.abs(value).toFixed(digits);
-  return Number(text) === 0 ? text : `${value < 0 ? "−" : "+"}${text}`;
-}
-
 function badge(verdict) {
   return h("span", { class: `review-badge ${verdict}` }, h("span", { "aria-hidden": "true" }, SIGNS[verdict]), " ", say(`reviewed.verdict.${verdict}`));
-}
-
-function isPass(move) {
-  return move[0] === "PASS";
 }
 
 /** Return a move in words; that of a game without cards says it itself. */
@@ -36,7 +26,7 @@ function spoken(move) {
 
 /** Return a move's cards, small; a pass in words. */
 function moveCards(move, level) {
-  if (isPass(move) || move[0] === "text") return h("span", { class: "quiet" }, spoken(move));
+  if (passes(move) || move[0] === "text") return h("span", { class: "quiet" }, spoken(move));
   const cards = move[2].map((name) => cardFace(name, { small: true, wild: isWild(name, level) }));
   return h("span", { class: "review-cards" }, cards);
 }
@@ -55,7 +45,7 @@ export function tableAt(round, at) {
   for (const { seat, move, lead } of round.plays.slice(0, at)) {
     if (lead) trick = [...nobody];
     trick[seat] = move;
-    if (isPass(move)) continue;
+    if (passes(move)) continue;
     left[seat] -= move[2].length;
     for (const card of move[2]) {
       const place = hands[seat] ? hands[seat].indexOf(card) : -1;
@@ -183,14 +173,7 @@ class ReviewPage {
   heading() {
     const { name } = this.review;
     const standalone = document.body.classList.contains("standalone");
-    return h(
-      "header",
-      { class: "review-head" },
-      h("h1", {}, say("reviewed.title", { name })),
-      standalone
-        ? h("button", { "data-keep": "language", on: { click: () => setLanguage(language() === "en" ? "zh" : "en") } }, say("reviewed.language"))
-        : null,
-    );
+    return h("header", { class: "review-head" }, h("h1", {}, say("reviewed.title", { name })), standalone && languageButton({ "data-keep": "language" }));
   }
 
   about() {
@@ -228,7 +211,7 @@ class ReviewPage {
           on: { click: () => this.go(this.marks(place)[0]?.play ?? 0, place) },
         },
         h("strong", {}, this.roundName(round)),
-        h("span", {}, [round.level && say("reviewed.level", { level: round.level === "T" ? "10" : round.level }), round.result && (this.even(round) ? say("reviewed.even") : `+${round.result.gain}`)].filter(Boolean).join(" · ")),
+        h("span", {}, [round.level && say("reviewed.level", { level: rankText(round.level) }), round.result && (this.even(round) ? say("reviewed.even") : `+${round.result.gain}`)].filter(Boolean).join(" · ")),
         h("span", { class: "quiet" }, say("reviewed.mistakes", { count: this.marks(place).length })),
       ),
     );

@@ -1,9 +1,9 @@
 // The middle of a table: its seats around a felt, what each has played, and what is asked.
 
-import { cardFace, moveWords } from "gs2/cards.js";
+import { cardFace, moveWords, passes } from "gs2/cards.js";
 import { h } from "gs2/dom.js";
 import { fan } from "gs2/hand.js";
-import { say } from "gs2/words.js";
+import { say, signed } from "gs2/words.js";
 
 /** Where the seats are, from the one below on: the next to play sits to the right. */
 export const PLACES = { 2: ["mine", "top"], 3: ["mine", "right", "left"], 4: ["mine", "right", "top", "left"] };
@@ -44,11 +44,6 @@ export function lastMoves(trick, seats = 4) {
   return moves;
 }
 
-/** Return whether a move is a pass. */
-export function passes(move) {
-  return move[0] === "PASS";
-}
-
 /** Return the first letter of a name; an emoji is one. */
 function initialOf(name) {
   const [first = "?"] = (name ?? "").trim();
@@ -56,9 +51,8 @@ function initialOf(name) {
 }
 
 /** Return a number of points or levels with its sign. */
-export function signed(value) {
-  const text = Number.isInteger(value) ? String(Math.abs(value)) : Math.abs(value).toFixed(2);
-  return Number(text) === 0 ? "0" : `${value < 0 ? "−" : "+"}${text}`;
+export function pointsText(value) {
+  return Math.abs(value) < 0.005 ? "0" : signed(value, Number.isInteger(value) ? 0 : 2);
 }
 
 /** Return whether nothing is asked of anybody before the next round. */
@@ -85,7 +79,7 @@ function plate(state, seat, { face, join }) {
     h("span", { class: "who" },
       h("span", { class: "name-row" },
         h("span", { class: "name", title: sitter.name }, seatName(state, seat)),
-        sitter.score !== undefined && h("span", { class: "score", title: say("games.score") }, h("span", { class: "visually-hidden" }, say("games.score"), " "), signed(sitter.score))),
+        sitter.score !== undefined && h("span", { class: "score", title: say("games.score") }, h("span", { class: "visually-hidden" }, say("games.score"), " "), pointsText(sitter.score))),
       h("span", { class: "rest" },
         place && h("span", { class: "place" }, place),
         !place && left !== undefined && h("span", { class: "cards-left" }, left > 0 && h("span", { class: "mini-back", "aria-hidden": "true" }), " ", leftWords(left, round.over)),
@@ -97,7 +91,7 @@ function plate(state, seat, { face, join }) {
 
 function played(move, { best, fresh, face, round }) {
   if (move === null) return h("div", { class: "played empty" });
-  if (passes(move)) return h("div", { class: "played pass" }, h("span", {}, say("table.pass")));
+  if (passes(move)) return h("div", { class: "played pass" }, h("span", {}, say("move.PASS")));
   const classes = ["played", best && "best", face.bombs.includes(move[0]) && "bomb", fresh && "fresh"];
   return h("div", { class: classes.filter(Boolean).join(" "), role: "group", "aria-label": moveWords(move) }, fan(face.laid(move[2], round), (card) => face.isWild(card, round)));
 }
@@ -142,7 +136,7 @@ export function felt(state, act, fresh = null) {
     const gain = round.over && round.points ? round.points[seat] : null;
     return h("section", { class: `seat ${place}`, "aria-label": seatName(state, seat) },
       plate(state, seat, act),
-      gain !== null && h("span", { class: `gain ${gain > 0 ? "plus" : gain < 0 ? "minus" : ""}` }, signed(gain)),
+      gain !== null && h("span", { class: `gain ${gain > 0 ? "plus" : gain < 0 ? "minus" : ""}` }, pointsText(gain)),
       shown && openHand(hand, state, seat, face),
       round.rest && (face.before?.(state, seat) ?? played(moves[seat], { best: !past && seat === greater?.seat, fresh: seat === fresh, face, round })));
   });

@@ -1,42 +1,17 @@
 // What would gs2 do: an explained decision, its moves as a table.
 
-import { cardFace, isCard, isWild, moveWords } from "gs2/cards.js";
+import { cardFace, isCard, isWild, moveWords, passes } from "gs2/cards.js";
 import { h } from "gs2/dom.js";
-import { signed } from "gs2/felt.js";
-import { say } from "gs2/words.js";
+import { pointsText } from "gs2/felt.js";
+import { say, signed } from "gs2/words.js";
 
 /** Moves of an agent's hint that are listed. */
 const MOST_ADVISED = 6;
-
-const KINDS = { "full house": "ThreeWithTwo", tube: "ThreePair", plate: "TwoTrips", "straight flush": "StraightFlush", "joker bomb": "FourKings" };
+/** Deals of an explanation that are. */
+const MOST_DEALS = 4;
 const NOTES = { "too far behind": "far", "given up early": "early", wins: "wins", loses: "loses" };
 
-/**
- * Return a move from the words of an explanation: "Full house 6 (S6 H6 D6 S9 D9)".
- * @param {string} text
- * @returns {import("gs2/cards.js").Move | null}
- */
-export function moveOfText(text) {
-  if (text === "Pass") return ["PASS", "PASS", "PASS"];
-  const parts = /^(.*?)(?: (\S))? \((.*)\)$/.exec(text);
-  if (!parts) return null;
-  const name = parts[1].replace(/ of \d+$/, "");
-  return [KINDS[name.toLowerCase()] ?? name, parts[2] ?? "", parts[3].split(" ")];
-}
-
-/** Return the words for a move that an explanation names. */
-export function explained(text) {
-  const move = moveOfText(text);
-  return move ? moveWords(move) : text;
-}
-
-/** Return a number of levels with its sign: "+0.20", "−1.00". */
-export function levelsText(value) {
-  if (Math.abs(value) < 0.005) return "0.00";
-  return `${value < 0 ? "−" : "+"}${Math.abs(value).toFixed(2)}`;
-}
-
-function reason(explanation) {
+function reason(explanation, said) {
   const best = explanation.moves[0];
   const stage = explanation.stage;
   if (["forced", "blueprint", "clear", "endgame"].includes(stage)) return say(`hint.${stage}`);
@@ -44,9 +19,9 @@ function reason(explanation) {
   if (explanation.play !== explanation.blueprint && best.gain !== null && best.gain !== undefined) {
     return say(stage === "open" ? "hint.open" : "hint.changed", {
       n: explanation.deals_sampled,
-      gain: levelsText(best.gain),
+      gain: signed(best.gain),
       error: best.error.toFixed(2),
-      usual: explained(explanation.blueprint),
+      usual: said(explanation.blueprint),
     });
   }
   return explanation.deals_sampled ? say("hint.kept", { n: explanation.deals_sampled }) : explanation.reason;
@@ -56,9 +31,9 @@ function percent(share) {
   return `${Math.round(100 * share)}%`;
 }
 
-function cardsOf(row) {
-  const cards = row.cards ?? moveOfText(row.move)?.[2];
-  return Array.isArray(cards) ? cards.filter(isCard) : [];
+/** Return the cards of a move. */
+function cardsOf(move) {
+  return move && !passes(move) ? move[2] : [];
 }
 
 /** A bar from the middle: the gain, with its error as a lighter end on both sides. */
@@ -78,7 +53,7 @@ function gainCell({ gain, error, note }, widest) {
   if (!known) return h("span", { class: "quiet" }, note || "–");
   const value = gain === 0 && error === 0
     ? h("span", { class: "quiet" }, say("hint.usual"))
-    : [h("div", {}, levelsText(gain), h("span", { class: "quiet" }, ` ± ${error.toFixed(2)}`)), gainBar({ gain, error }, widest)];
+    : [h("div", {}, signed(gain), h("span", { class: "quiet" }, ` ± ${error.toFixed(2)}`)), gainBar({ gain, error }, widest)];
   return [value, note && h("div", { class: "quiet" }, note)];
 }
 
@@ -111,8 +86,8 @@ export function adviceView({ agent, moves }, { words, take }) {
   const valued = moves.some((move) => move.value !== null);
   const searched = moves.some((move) => move.gain !== null);
   const rows = moves.filter((move, i) => i < MOST_ADVISED && (valued || move.share > 0));
-  const list = rows.map((row, i) => ({ ...row, words: words(row), cards: row.move && row.move[0] !== "PASS" ? row.move[2] : [], best: i === 0, take: () => take(row) }));
-  const worth = ({ value }) => (value === null ? "–" : signed(Math.round(100 * value) / 100));
+  const list = rows.map((row, i) => ({ ...row, words: words(row), cards: cardsOf(row.move), best: i === 0, take: () => take(row) }));
+  const worth = ({ value }) => (value === null ? "–" : pointsText(Math.round(100 * value) / 100));
   const head = searched ? [say("games.hint.gain"), say("games.hint.gain.long")] : [say("games.hint.value"), say("games.hint.note")];
   return [
     h("p", { class: "hint-best" }, say("games.hint.best", { agent, move: words(moves[0]) })),
@@ -121,7 +96,7 @@ export function adviceView({ agent, moves }, { words, take }) {
   ];
 }
 
-function dealView(deal, number, { names, level }) {
+function dealView(deal, number, { names, level, said }) {
   return h("li", {},
     h("h4", {}, say("hint.deal", { n: number })),
     Object.entries(deal.hands).map(([seat, cards]) =>
@@ -129,30 +104,31 @@ function dealView(deal, number, { names, level }) {
         cards.split(" ").filter(isCard).map((card) => cardFace(card, { small: true, wild: isWild(card, level) }))),
     ),
     h("div", { class: "deal-results" }, Object.entries(deal.results).map(([move, value]) =>
-      h("span", {}, say("hint.result", { move: explained(move), value: levelsText(value) })))),
+      h("span", {}, say("hint.result", { move: said(move), value: signed(value) })))),
   );
 }
 
 /**
  * Return an explained decision as an element.
- * @param {any} explanation as `Explanation.to_json` gives it, its moves with their cards
- * @param {{names: string[], take?: (cards: string[]) => void, deals?: number}} options names: of the seats.
- *   take: choose a move's cards. deals: how many to list.
+ * @param {any} explanation as `Explanation.to_json` gives it
+ * @param {{names: string[], take: (cards: string[]) => void}} options names: of the seats. take: choose a move's cards.
  */
-export function hintView(explanation, { names, take, deals = 4 }) {
+export function hintView(explanation, { names, take }) {
   const { level, moves } = explanation;
+  const words = new Map(moves.map(({ move, notation }) => [move, moveWords(notation)]));
+  const said = (text) => words.get(text) ?? text;
   const considered = explanation.deals_sampled > 0 && say(explanation.exact ? "hint.deals.exact" : "hint.deals", { n: explanation.deals_sampled });
   return h("div", { class: "hint-view" },
-    h("p", { class: "hint-best" }, say("hint.best", { move: explained(explanation.play) })),
-    h("p", {}, reason(explanation)),
+    h("p", { class: "hint-best" }, say("hint.best", { move: said(explanation.play) })),
+    h("p", {}, reason(explanation, said)),
     hintTable(moves.map((row) => {
-      const cards = cardsOf(row);
+      const cards = cardsOf(row.notation);
       const note = NOTES[row.note] ? say(`hint.note.${NOTES[row.note]}`) : row.note;
-      return { ...row, words: explained(row.move), cards, note, share: row.refined, take: take && cards.length > 0 ? () => take(cards) : null };
+      return { ...row, words: said(row.move), cards, note, share: row.refined, take: cards.length > 0 ? () => take(cards) : null };
     }), { level, heads: [[say("hint.gain.short"), say("hint.gain")], [say("hint.sure"), say("hint.sure.long")]] }),
     considered && h("p", { class: "quiet" }, considered),
     explanation.deals.length > 0 && h("details", {},
       h("summary", {}, say("hint.deals.some")),
-      h("ol", { class: "deals" }, explanation.deals.slice(0, deals).map((deal, i) => dealView(deal, i + 1, { names, level })))),
+      h("ol", { class: "deals" }, explanation.deals.slice(0, MOST_DEALS).map((deal, i) => dealView(deal, i + 1, { names, level, said })))),
   );
 }

@@ -1,11 +1,11 @@
 // Where tables of all games are made and found.
 
-import { cardFace } from "gs2/cards.js";
+import { cardFace, rankText } from "gs2/cards.js";
 import { clear, h } from "gs2/dom.js";
-import { PLACES, signed } from "gs2/felt.js";
+import { PLACES, pointsText } from "gs2/felt.js";
 import { gameTitle, seatLabel, worded } from "gs2/game-faces.js";
 import { ask, keep, kept } from "gs2/store.js";
-import { say } from "gs2/words.js";
+import { language, say } from "gs2/words.js";
 import "gs2/table-words.js";
 
 /** Milliseconds between two looks at the list of tables. */
@@ -209,7 +209,7 @@ export class Lobby {
   option(option) {
     const { name, kind } = option;
     const label = worded(`option.${this.name}.${name}`, name.replaceAll("_", " "));
-    const doc = worded(`option.${this.name}.${name}.doc`, option.doc);
+    const doc = worded(`option.${this.name}.${name}.doc`, language() === "en" ? option.doc : ""); // the server's is English
     const value = this.options[name];
     const more = { "data-option": name, "data-field": `option-${name}` };
     let input;
@@ -273,7 +273,7 @@ export class Lobby {
   // --- beside the form ---
 
   list() {
-    return h("section", { class: "panel" }, h("h2", {}, say("lobby.tables")), this.place.tables);
+    return h("section", { class: "panel" }, h("h2", {}, say("app.lobby")), this.place.tables);
   }
 
   drawTables() {
@@ -289,12 +289,12 @@ export class Lobby {
     const open = seats.some((seat) => seat.kind === "open");
     const action = mine ? "lobby.continue" : open ? "lobby.join" : "lobby.look";
     const names = seats.map((seat) => (seat.kind === "open" ? say("lobby.open") : seat.name));
-    const [a, b] = (levels ?? []).map((level) => (level === "T" ? "10" : level));
+    const [a, b] = (levels ?? []).map(rankText);
     return h("li", { class: "table-row" },
       h("span", {},
         h("span", { class: "names" }, levels
           ? [h("b", { class: "team0" }, `${names[0]} · ${names[2]}`), " – ", h("b", { class: "team1" }, `${names[1]} · ${names[3]}`)]
-          : h("b", {}, names.map((name, i) => `${name} ${signed(scores[i])}`).join(" · "))),
+          : h("b", {}, names.map((name, i) => `${name} ${pointsText(scores[i])}`).join(" · "))),
         h("span", { class: "quiet" }, `${gameTitle(game)} · `, over ? say("lobby.over") : levels ? say("lobby.round", { round, a, b }) : say("games.round", { n: round }))),
       h("a", { class: `button${mine ? " primary" : ""}`, href: `#/table/${id}`, "aria-label": `${say(action)}: ${names.join(", ")}` }, say(action)));
   }

@@ -49,7 +49,7 @@ export class OwnSeat {
     this.parts = {
       choice: h("div", { class: "choice", "aria-live": "polite" }),
       moves: h("div", { class: "word-moves", role: "group", "aria-label": say("games.moves") }),
-      pass: button("table.pass", () => this.pass(), { class: "pass-button", "aria-keyshortcuts": "p" }),
+      pass: button("move.PASS", () => this.pass(), { class: "pass-button", "aria-keyshortcuts": "p" }),
       suggest: button("table.suggest", () => this.suggest(), { "aria-keyshortcuts": "s" }),
       play: button("table.play", () => this.play(), { class: "primary play" }),
       hint: button("table.hint", () => this.told.hint(), { "aria-keyshortcuts": "h" }),
@@ -177,7 +177,7 @@ export class OwnSeat {
     if (this.spoken !== null) return say("games.yours.call");
     if (this.turn !== null) return say("table.pick");
     const hand = this.state.round.hands[this.state.table.you] ?? [];
-    return say(hand.length > 0 ? "table.wait" : "table.done");
+    return say(hand.length > 0 ? "why.not_your_turn" : "table.done");
   }
 
   /** Several moves can be made of the same cards: let the person say which. */

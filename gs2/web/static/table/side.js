@@ -1,8 +1,8 @@
 // Beside the table: the round's moves, what has gone, how fast agents play, and dialogs.
 
-import { cardFace, letterOf, moveWords, rankText } from "gs2/cards.js";
+import { cardFace, letterOf, moveWords, passes, rankText } from "gs2/cards.js";
 import { h } from "gs2/dom.js";
-import { passes, seatName, tricks } from "gs2/felt.js";
+import { seatName, tricks } from "gs2/felt.js";
 import { seatLabel } from "gs2/game-faces.js";
 import { say } from "gs2/words.js";
 
@@ -13,7 +13,7 @@ function logLine(state, { seat, move }, face, cards) {
   const side = face.plate(state, seat).side ?? "";
   return h("li", { class: `log-move ${side}` },
     h("span", { class: "log-who" }, seatName(state, seat)), " ",
-    passes(move) ? h("span", { class: "quiet" }, say("table.pass")) : cards(face.laid(move[2], state.round).map((card) => cardFace(card, { small: true, wild: face.isWild(card, state.round) }))));
+    passes(move) ? h("span", { class: "quiet" }, say("move.PASS")) : cards(face.laid(move[2], state.round).map((card) => cardFace(card, { small: true, wild: face.isWild(card, state.round) }))));
 }
 
 /** Return the moves of a round, trick by trick, as a list. */
@@ -65,7 +65,7 @@ export function paceTools(table, send) {
   });
   const button = (key, act) => h("button", { type: "button", on: { click: act } }, say(key));
   return h("div", { class: "row" },
-    button(table.paused ? "table.resume" : "table.pause", () => send({ type: "pace", pace: table.pace, paused: !table.paused })),
+    button(table.paused ? "lobby.continue" : "table.pause", () => send({ type: "pace", pace: table.pace, paused: !table.paused })),
     table.paused && button("table.step", () => send({ type: "step" })),
     h("label", { class: "pace" }, slider, value));
 }
@@ -113,7 +113,7 @@ function closing(close) {
 /** Show which keys do what. */
 export function helpDialog() {
   const row = (keys, text) => h("tr", {}, h("th", { scope: "row" }, keys.map((key, i) => [i > 0 && " ", h("kbd", {}, key)])), h("td", {}, say(text)));
-  return dialog(say("help.title"), (close) => [
+  return dialog(say("table.help"), (close) => [
     h("table", { class: "keys" }, h("tbody", {},
       row([say("key.arrows")], "help.arrows"), row([say("key.space")], "help.space"), row([say("key.enter")], "help.enter"),
       row(["P"], "help.pass"), row(["S"], "help.suggest"), row(["H"], "help.hint"), row(["U"], "help.undo"),
@@ -147,7 +147,7 @@ export function shareDialog(url) {
 export function nameDialog(name, sit) {
   const field = h("input", { type: "text", maxLength: 40, value: name, required: true, autocomplete: "nickname" });
   return dialog(say("table.join"), (close) => h("form", { method: "dialog", class: "stack", on: { submit: (event) => { event.preventDefault(); close(); sit(field.value.trim()); } } },
-    h("label", {}, say("table.name"), field),
+    h("label", {}, say("lobby.name"), field),
     h("div", { class: "row" },
       h("button", { type: "submit", class: "primary" }, say("table.sit")),
       h("button", { type: "button", on: { click: close } }, say("table.cancel")))));

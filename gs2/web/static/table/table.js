@@ -1,9 +1,9 @@
 // A table: what the server says of it becomes the page, what a person does goes to the server.
 
-import { moveWords } from "gs2/cards.js";
+import { moveWords, passes } from "gs2/cards.js";
 import { Channel } from "gs2/channel.js";
 import { clear, h } from "gs2/dom.js";
-import { between, felt, passes, request, seatName } from "gs2/felt.js";
+import { between, felt, request, seatName } from "gs2/felt.js";
 import { CARDS, WORDS } from "gs2/game-faces.js";
 import { GUANDAN } from "gs2/guandan-face.js";
 import { adviceView, hintView } from "gs2/hint.js";
@@ -116,7 +116,7 @@ export class Table {
     this.drawn = {};
     p.side.append(
       this.button("table.close", () => this.openSide(false), { class: "side-close" }),
-      h("h2", { class: "for-player" }, say("hint.title")), p.hint, p.counter, p.score,
+      h("h2", { class: "for-player" }, say("table.hint")), p.hint, p.counter, p.score,
       h("h2", { class: "log-title" }, say("table.log")), p.log);
     const tools = h("div", { class: "tools" },
       this.button("table.last", () => this.showBox(lastTrickDialog(this.seen(), this.face)), { class: "last-trick" }),
@@ -370,13 +370,12 @@ export class Table {
     const { advisers } = state.table;
     const gone = hint === null || hint.since !== state.since;
     const names = state.table.seats.map((_, seat) => seatName(state, seat));
-    const { level } = state.round;
     this.part("hint", [gone ? null : hint, names, advisers, adviser, this.own.turn === null], () => [
       advisers.length > 1 && this.adviserField(advisers, adviser),
       gone ? h("p", { class: "quiet for-player" }, say(adviser === "gs2" ? "hint.ask" : "games.hint.ask"))
         : hint.status === "thinking" ? h("p", { class: "thinking", role: "status" }, say("hint.thinking"))
         : hint.status === "failed" ? h("p", { class: "error" }, hint.error)
-        : hint.explanation ? hintView(hint.explanation, { names, level, take: (cards) => this.own.hand.choose(cards) })
+        : hint.explanation ? hintView(hint.explanation, { names, take: (cards) => this.own.hand.choose(cards) })
         : hint.moves ? adviceView(hint, { words: (move) => this.adviceWords(move), take: (move) => this.takeAdvice(move) })
         : h("p", { class: "hint-best" }, say("hint.best", { move: moveWords(hint.choice) })),
     ]);
