@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from blueprint.checkpoint import CheckpointError, read_checkpoint
+from blueprint.checkpoint import CheckpointError, check_description, read_checkpoint
 from blueprint.climbing.climbing_blueprint import ClimbingBlueprint, described_play
 from blueprint.climbing.move_config import CLIMBING, ClimbingConfig, described_config
 from blueprint.climbing.move_inputs import InputLists, MoveInputs, move_inputs
@@ -357,7 +357,9 @@ class MoveTrainer(SelfPlayTrainer):
                 trainer.start_from(start)
         else:
             tensors, description = read_checkpoint(path)
-            trainer = cls(game, described_config(path, description, game), **how)
+            begun = described_config(path, description, game)
+            check_description(path, description["config"], dict.fromkeys(ClimbingConfig.defaults(), object))
+            trainer = cls(game, begun, **how)
             trainer.resume(path, tensors, description, trainer.inputs.layout)
             trainer.learner.stake = float(description["stake"])
         if config not in (None, trainer.config):

@@ -74,8 +74,8 @@ def read_state(
         shape = np.shape(state.get(name, ()))
         if shape != (n,):
             raise error(
-                f"resume: {name} must have {n} entries; got shape {shape}; is this another game's "
-                "file, or one of another lock?"
+                f"resume: {name} must have {n} entries; got shape {shape}; the file is another game's, "
+                "or one of another lock"
             )
         arrays[name] = np.asarray(state[name])
     if "tree" in state and state["tree"] != tree.digest:

@@ -16,7 +16,7 @@ import numpy as np
 
 from experiments.markdown import markdown_table, pivot_table
 from experiments.outputs import HEADING
-from experiments.refinement.grid import GRIDS, SAME_K, differs_by_seed
+from experiments.refinement.grid import GRIDS, SAME_K, GridError, differs_by_seed
 from experiments.refinement.methods import method_config, split_draws, split_passes, without_field
 from experiments.refinement.plots import HEADLINES, base_and_k, plot_games, plot_k, plot_strength, plot_time
 from experiments.refinement.rows import (
@@ -63,10 +63,14 @@ def limit_words(summary: CellSummary) -> str:
 def pooled_rows(folders: Sequence[Path]) -> tuple[list[str], list[Row]]:
     """Return (names of the grids, rows of run folders, each cell once, research games first).
 
-    Raises GridError for a folder that is not a run's, FileNotFoundError for one without rows.
+    Raises GridError for a folder that is not a run's and where no folder has a row, FileNotFoundError for a
+    folder without rows' file.
     """
     names = list(dict.fromkeys(str(read_grid(folder)["name"]) for folder in folders))
     rows = {row.cell.key: row for folder in folders for row in read_rows(folder / ROWS)}
+    if not rows:
+        where = ", ".join(map(str, folders))
+        raise GridError(f"report: a run must have rows; got none in {where}; let gs2 experiment refine go on")
     return names, _research_first(rows.values())
 
 
@@ -102,7 +106,6 @@ def write_rows_page(folders: Sequence[Path], path: Path) -> None:
         f"{picture['title']} · gs2 experiment report",
         "rows.js",
         picture,
-        modules=("rows.js",),
         styles=("rows.css",),
         scripts=SCRIPTS,
     )

@@ -104,7 +104,6 @@ class Names(click.ParamType):  # type: ignore[type-arg]
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> tuple[str, ...]:
-        """Return the names."""
         if isinstance(value, tuple):
             return value
         names = tuple(name.strip() for name in re.split(r",(?![^()]*\))(?!\s*\w+\s*=)", str(value)))
@@ -118,7 +117,6 @@ class FiniteRange(click.FloatRange):
     """A finite number within bounds: neither nan, which no bound stops, nor infinity."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """Return the number."""
         found = super().convert(value, param, ctx)
         if not math.isfinite(found):
             self.fail(f"{value!r} is not a finite number.", param, ctx)

@@ -107,15 +107,21 @@ def _review_many(
             raise click.UsageError(
                 f"{option} shows one record; got {len(files)} files; review them one by one, without --on"
             )
-    from gs2.review.reviewing import ManyReviews, RecordText, default_cache, read_game_text, review_records
+    from gs2.review.reviewing import default_cache, read_game_text, review_records
 
-    records = [RecordText(file.name, read_game_text(file)) for file in files]
-    rounds = None if how["number"] is None else (how["number"],)
-    many = ManyReviews(how["preset"], rounds, default_cache() if how["cache"] else None)
+    records = [(file.name, read_game_text(file)) for file in files]
     on, found = how["on"], {}
     place = on.with_count(how["processes"] or (1 if on.is_local else None))
     with Interruption() as asked, working(f"records judged: 0 of {len(files)} …") as say:
-        for number, review in review_records(records, many, place, stop=asked):
+        made = review_records(
+            records,
+            place,
+            preset=how["preset"],
+            rounds=None if how["number"] is None else (how["number"],),
+            cache=default_cache() if how["cache"] else None,
+            stop=asked,
+        )
+        for number, review in made:
             found[number] = review if seat is None else _of_seat(review, seat)
             say(f"records judged: {len(found)} of {len(files)} …")
     reviews = [found[number] for number in sorted(found)]

@@ -21,6 +21,7 @@ Moves have a fixed number each, or places in a list with features:
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Protocol
 
 import numpy as np
@@ -37,51 +38,30 @@ LONGEST = 1024
 """Length of a list of moves where the game does not say what none of its lists exceeds (`longest_list`)."""
 
 
-class MoveSpace(Protocol):
-    """How moves are numbered.
+class MoveSpace:
+    """How moves are numbered: here they are numbers themselves, size of them.
 
-    size: how many numbers there are. width: of a listed move's row, 0 where a number says all.
-    high, dtype: of the numbers of such a row, which begin at 0.
+    width: of a listed move's row, 0 where a number says all. high, dtype: of the numbers of such a row, which
+    begin at 0. rows: called with a state [1], a seat that acts there and its legal actions for what each of
+    them does, [m, width].
     """
 
-    size: int
-    width: int
-    high: int
-    dtype: type[np.uint8] | type[np.int8]
+    width, high = 0, 1
+    dtype: type[np.uint8] | type[np.int8] = np.uint8
+    rows: Callable[[Array, int, Array], Array]
+
+    def __init__(self, size: int) -> None:
+        self.size = size
 
     def numbers(self, legal: Array) -> NDArray[np.int64]:
         """Return the number of each legal action, [m] int64, each another.
 
         Raises GameError if one has none.
         """
-        ...
-
-    def rows(self, states: Array, seat: int, legal: Array) -> Array:
-        """Return what each of a seat's legal actions does, [m, width]. states: [1], where it acts."""
-        ...
-
-
-class _Numbered:
-    """Moves with a number each."""
-
-    width, high = 0, 1
-    dtype: type[np.uint8] | type[np.int8] = np.uint8
-
-    def rows(self, states: Array, seat: int, legal: Array) -> Array:
-        return np.zeros((len(legal), 0), np.uint8)
-
-
-class _TableMoves(_Numbered):
-    """Moves that are numbers themselves."""
-
-    def __init__(self, size: int) -> None:
-        self.size = size
-
-    def numbers(self, legal: Array) -> NDArray[np.int64]:
         return np.asarray(legal, np.int64)
 
 
-class _FoundMoves(_Numbered):
+class _FoundMoves(MoveSpace):
     """The actions that random plays of a game come across, in order of their values."""
 
     def __init__(self, game: Game, looks: int) -> None:
@@ -89,7 +69,7 @@ class _FoundMoves(_Numbered):
         # more looks only add: the numbers of one environment are those of the next
         known = [ActionColumns.sampled(game, np.random.default_rng(k))[0].known for k in range(looks)]
         self.known = np.unique(np.concatenate(known))
-        self.size = len(self.known)
+        super().__init__(len(self.known))
 
     def numbers(self, legal: Array) -> NDArray[np.int64]:
         values = scalar_actions(legal)
@@ -121,11 +101,12 @@ class _InputRows:
         return out
 
 
-class _ListedMoves:
+class _ListedMoves(MoveSpace):
     """Places in the list of legal moves, with a row for each. shown: what the rows are."""
 
     def __init__(self, name: str, shown: Any, size: int | None) -> None:
-        self.name, self.size, self.rows = name, size or shown.longest, shown.rows
+        super().__init__(size or shown.longest)
+        self.name, self.rows = name, shown.rows
         self.width, self.high, self.dtype = shown.width, shown.high, shown.dtype
 
     def numbers(self, legal: Array) -> NDArray[np.int64]:
@@ -160,7 +141,7 @@ def move_space(game: Game, kind: str = "auto", *, max_moves: int | None = None, 
     if kind == "table":
         if not table:
             raise GameError(f"{game.name}: it has no table of moves; leave moves out")
-        return _TableMoves(table)
+        return MoveSpace(table)
     if kind == "found":
         if as_inputs:
             raise GameError(f"{game.name}: it has too many moves to find them by playing; leave moves out")

@@ -364,17 +364,6 @@ def _roots(searched: SearchedGame, refinement: Refinement) -> tuple[NDArray[np.i
     return considered.nodes[rows].astype(np.int32), marks
 
 
-EXPLORE_MODULES = (
-    "explore.js",
-    "explore-words.js",
-    "explore-plots.js",
-    "explore-tree.js",
-    "explore-form.js",
-    "explore-decision.js",
-)
-"""Modules of the client that show a search."""
-
-
 def write_explore_page(path: Path, picture: dict[str, Any], title: str) -> None:
     """Write one self-contained HTML file that shows a picture. Raises FileProblem as `create`.
 
@@ -382,8 +371,6 @@ def write_explore_page(path: Path, picture: dict[str, Any], title: str) -> None:
     """
     from gs2.web.pages import standalone_page
 
-    page = standalone_page(
-        f"{title} · gs2 solve", "explore.js", picture, modules=EXPLORE_MODULES, styles=("explore.css",)
-    )
+    page = standalone_page(f"{title} · gs2 solve", "explore.js", picture, styles=("explore.css",))
     with create(path) as file:
         file.write(page)

@@ -146,11 +146,9 @@ class MatchBook:
         return found
 
     def __enter__(self) -> Self:
-        """Return the book."""
         return self
 
     def __exit__(self, *exception: object) -> None:
-        """Close the files."""
         self._open.close()
 
 
@@ -165,7 +163,6 @@ class _PairsFile(JsonRows):
         return names if "agents" in names else [name for name in names if name not in ("a", "b")]
 
     def is_row(self, row: Row) -> bool:
-        """Return whether a row is the result of a pair of games."""
         pair, payoffs = row.get("pair"), row.get("payoffs")
         sides = len(payoffs) if isinstance(payoffs, list) else 0
         needed = ["payoffs"] + ["won"] * (sides != 2) + ["lengths"] * bool(self.header.get("whole"))
@@ -173,7 +170,6 @@ class _PairsFile(JsonRows):
         return type(pair) is int and pair >= 0 and sides >= 2 and all(_numbers(part, sides) for part in told)
 
     def key(self, row: Row) -> int:
-        """Return the number of a pair."""
         return int(row["pair"])
 
 

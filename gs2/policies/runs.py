@@ -167,7 +167,10 @@ class ListedRun(SolverRun[Solver | TreeSolver]):
                 raise PolicyError(
                     f"{output}: it holds a policy but no run to resume; use --fresh to replace it"
                 )
-            run._solver.load_state_dict(state)
+            try:
+                run._solver.load_state_dict(state)
+            except ValueError as error:
+                raise type(error)(f"{output}: {error}; use --fresh to begin anew") from None
             run.resumed = True
         run.save()  # before the work: an unwritable place is better known now
         if output is not None and settings.fresh:

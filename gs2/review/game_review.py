@@ -167,7 +167,6 @@ class GameReview(GameReviewing):
 
     @property
     def files(self) -> tuple[Path, ...]:
-        """That of the shipped network, if there is one."""
         path = shipped_file(self.played.name)
         return () if path is None else (path,)
 
@@ -179,7 +178,6 @@ class GameReview(GameReviewing):
         return super().review(game, **how)
 
     def decisions(self, played: PlayedRound) -> int:
-        """Return how many decisions of a round had a choice."""
         return len(played.choices)
 
     def judgement(self, played: PlayedRound, tell: Callable[[int], None]) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """From a record's text to its review: read, judge every decision, sum up.
 
-    for number, review in review_records(records, ManyReviews("fast"), where_of(4)): ...
+    for number, review in review_records([(name, text), …], where_of(4), preset="fast"): ...
 
 A game reads and judges its records in its own way where it registers one (`review` in `gs2.wings`), else as
 `gs2.review.game_review` does. Many records are each a piece of work of its own, on this machine or on a
@@ -17,7 +17,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -150,10 +150,10 @@ def _fingerprint(files: tuple[Path, ...]) -> str:
 # --- what is read ---
 
 
-def read_game_text(path: str | Path, *, most: int = MOST_BYTES) -> str:
+def read_game_text(path: str | Path) -> str:
     """Return the text of a file; one of a name ending in .gz is unpacked.
 
-    most: bytes at most. Raises ReviewError if it is larger or no text, FileProblem if it is no file.
+    Raises ReviewError if it is larger than `MOST_BYTES` or no text, FileProblem if it is no file.
     """
     import gzip
     import zlib
@@ -162,14 +162,14 @@ def read_game_text(path: str | Path, *, most: int = MOST_BYTES) -> str:
         with open_regular(path) as file:
             if str(path).endswith(".gz"):
                 with gzip.open(file) as packed:
-                    data = packed.read(most + 1)
+                    data = packed.read(MOST_BYTES + 1)
             else:
-                data = file.read(most + 1)
+                data = file.read(MOST_BYTES + 1)
     except FileNotFoundError:
         raise FileProblem(f"{path}: no such file; check the path") from None
     except (OSError, EOFError, zlib.error) as error:
         raise ReviewError(f"{path}: cannot be read ({error}); unpack it, or name another file") from None
-    _check_size(len(data), most, str(path))
+    _check_size(len(data), str(path))
     try:
         return data.decode()
     except UnicodeDecodeError as error:
@@ -199,14 +199,14 @@ def reviewing_of(text: str, preset: str = "fast") -> GameReviewing:
     return found
 
 
-def parse_game(text: str, *, name: str = "record", most: int = MOST_BYTES) -> RecordedGame:
+def parse_game(text: str, *, name: str = "record") -> RecordedGame:
     """Return the rounds that a text holds.
 
     A record or transcript whose last line was cut off is read up to there.
-    Raises ReviewError at one larger than `most` bytes or without a round; RoundRecordError or
+    Raises ReviewError at one larger than `MOST_BYTES` or without a round; RoundRecordError or
     TranscriptError, saying where, at a damaged one.
     """
-    _check_size(len(text) if len(text) > most else len(text.encode(errors="surrogatepass")), most, name)
+    _check_size(len(text) if len(text) > MOST_BYTES else len(text.encode(errors="surrogatepass")), name)
     text = text.removeprefix("\ufeff").replace("\r\n", "\n")
     found = reviewing_of(text).read(text, name)
     if not any(played.told.plays for played in found.rounds):
@@ -219,10 +219,10 @@ def whole_lines(text: str) -> str:
     return text if text.endswith("\n") or not is_json(text.rsplit("\n", 1)[-1]) else text + "\n"
 
 
-def _check_size(size: int, most: int, name: str) -> None:
-    if size > most:
+def _check_size(size: int, name: str) -> None:
+    if size > MOST_BYTES:
         raise ReviewError(
-            f"{name}: a record has at most {most / 2**20:.0f} MiB; this one is larger; review a part of it"
+            f"{name}: a record has at most {MOST_BYTES >> 20} MiB; this one is larger; review a part of it"
         )
 
 
@@ -360,56 +360,43 @@ def _summary(player: int, name: str, rounds: Sequence[ReviewedRound]) -> PlayerS
     )
 
 
-@dataclass(frozen=True)
-class RecordText:
-    """A record's text, and the name of its file for messages and headings."""
-
-    name: str
-    text: str
-
-
-@dataclass(frozen=True)
-class ManyReviews:
-    """How records are reviewed: as in `review_text`, whose words these are."""
-
-    preset: str = "fast"
-    rounds: tuple[int, ...] | None = None
-    cache: Path | None = None
-
-
 def review_records(
-    records: Sequence[RecordText],
-    how: ManyReviews,
+    records: Sequence[tuple[str, str]],
     where: Place,
     *,
+    preset: str = "fast",
+    rounds: Sequence[int] | None = None,
+    cache: Path | None = None,
     stop: Callable[[], bool] = lambda: False,
 ) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield the place of each record and its review, as plain data, as they are made.
 
-    where: the processes that judge. stop: asked now and then; once it says so, what is under way is dropped.
+    records: the name of each and its text. where: the processes that judge. preset, rounds, cache: as of
+    `review_text`. stop: asked now and then; once it says so, what is under way is dropped.
     Raises what `review_text` raises, at a record that cannot be read before any is judged, and ReviewError if
     a process dies.
     """
-    for record in records:
-        parse_game(record.text, name=record.name)
+    for name, text in records:
+        parse_game(text, name=name)
     left = []
-    keys = [_key_of(record.text, how.preset, how.rounds) for record in records]
+    keys = [_key_of(text, preset, rounds) for _, text in records]
     for number, (record, key) in enumerate(zip(records, keys, strict=True)):
-        found = kept_review(how.cache, key, record.name)
+        found = kept_review(cache, key, record[0])
         if found is None:
             left.append((number, record))
         else:
             yield number, found
     if not left:
         return
-    with executor_at(where, Task(ManyReviews, (how.preset, how.rounds), _judge)) as executor:
+    with executor_at(where, Task(dict, ({"preset": preset, "rounds": rounds},), _judge)) as executor:
         try:
             for number, review in results(executor, left, stop=stop):
-                _keep(how.cache, keys[number], review)
+                _keep(cache, keys[number], review)
                 yield number, review
         except WorkerLost as error:
             raise ReviewError(f"review: {error}; use fewer --processes") from error
 
 
-def _judge(how: ManyReviews, record: RecordText) -> dict[str, Any]:
-    return review_text(record.text, name=record.name, preset=how.preset, rounds=how.rounds)
+def _judge(how: dict[str, Any], record: tuple[str, str]) -> dict[str, Any]:
+    name, text = record
+    return review_text(text, name, **how)

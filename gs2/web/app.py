@@ -53,10 +53,9 @@ def answering(answer: Answer) -> Answer:
             return json_answer({"error": error.args[0], "code": "missing"}, 404)
         except JobsFull as error:
             return json_answer({"error": str(error), "code": "busy"}, 429)
-        except Refused as error:
-            return json_answer({"error": str(error), "code": error.code}, 400)
         except (ValueError, RecursionError) as error:
-            return json_answer({"error": str(error), "code": "wrong"}, 400)
+            code = error.code if isinstance(error, Refused) else "wrong"
+            return json_answer({"error": str(error), "code": code}, 400)
 
     return answered
 

@@ -10,6 +10,7 @@ import base64
 import hashlib
 import html
 import json
+import re
 from collections.abc import Iterable, Sequence
 from functools import cache
 from pathlib import Path
@@ -17,8 +18,6 @@ from typing import Any
 
 STATIC = Path(__file__).parent / "static"
 """Folder of the client's files."""
-SHARED = ("dom.js", "words.js")
-"""Modules that every page has."""
 
 _STANDALONE = """<!doctype html>
 <html lang="en">
@@ -88,6 +87,15 @@ def _import_map(addresses: Iterable[tuple[str, str]]) -> str:
     return json.dumps({"imports": {f"gs2/{name}": address for name, address in addresses}})
 
 
+def _needed(entry: str) -> list[str]:
+    """Return a module and those that it imports, at whatever remove."""
+    names = [entry]
+    for name in names:
+        imported = re.findall(r'(?:from|import) "gs2/([\w.-]+)"', MODULES[name].read_text("utf-8"))
+        names += [one for one in imported if one not in names]
+    return names
+
+
 def _data_url(name: str) -> str:
     encoded = base64.b64encode(MODULES[name].read_bytes()).decode()
     return f"data:text/javascript;base64,{encoded}"
@@ -106,22 +114,20 @@ def standalone_page(
     entry: str,
     data: Any,
     *,
-    modules: Sequence[str],
     styles: Sequence[str] = (),
     scripts: Sequence[str] = (),
 ) -> str:
     """Return one HTML file that shows `data` and needs no network.
 
-    entry: module whose `start(root, data)` shows it. modules: that one and those it imports, besides the
-        shared ones. styles: style sheets besides the base. scripts: classic scripts to run before, by their
-        path in the static folder. All are files of this package; `data` may be anybody's, as JSON.
+    entry: module whose `start(root, data)` shows it. styles: style sheets besides the base. scripts: classic
+        scripts to run before, by their path in the static folder. All are files of this package; `data` may
+        be anybody's, as JSON.
     """
-    names = dict.fromkeys((*SHARED, *modules))
     sheets = "\n".join(f"<style>{STYLES[name].read_text('utf-8')}</style>" for name in ("base.css", *styles))
     return _STANDALONE.format(
         title=html.escape(title),
         styles=sheets,
-        imports=_import_map((name, _data_url(name)) for name in names),
+        imports=_import_map((name, _data_url(name)) for name in _needed(entry)),
         data=_in_script(json.dumps(data, ensure_ascii=False, allow_nan=False)),
         scripts="\n".join(f"<script>{(STATIC / name).read_text('utf-8')}</script>" for name in scripts),
         entry=entry,
@@ -134,7 +140,6 @@ def review_page(review: dict[str, Any]) -> str:
         f"{review['name']} – gs2 review",
         "review.js",
         review,
-        modules=["review.js", "review-curve.js", "review-words.js", "games-words.js", "cards.js"],
         styles=["cards.css", "review.css"],
     )
 

@@ -23,7 +23,6 @@ class Filled(click.ParamType):  # type: ignore[type-arg]  # generic in new versi
     name = "text"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Return the text."""
         if not str(value).strip():
             self.fail("it is empty; leave the option out, or give it a value", param, ctx)
         return str(value)

@@ -141,8 +141,13 @@ async def _serve(
     from gs2.guandan.table.server.room import agent_names
     from gs2.guandan.table.server.server import TableServer, quiet_collector
 
-    check_agents([*agent_names(config.agents), *([] if fallback is None else [fallback])])
-    hosts = {name: host_for(name, workers=workers) for name in agent_names(config.agents)}
+    names = agent_names(config.agents)
+    if "human" in (*names, fallback):
+        raise click.UsageError(
+            "--agents and --fallback name agents; got human; people sit down by gs2 play --server, or gs2 web"
+        )
+    check_agents([*names, *([] if fallback is None else [fallback])])
+    hosts = {name: host_for(name, workers=workers) for name in names}
     if fallback is not None:
         hosts["fallback"] = hosts.get(fallback) or host_for(fallback, workers=workers)
     server = TableServer(config, hosts)

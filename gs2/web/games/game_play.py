@@ -109,7 +109,6 @@ class GamePlay(Play):
 
     @property
     def opening(self) -> tuple[str, Any] | None:
-        """The deal of the first round, None once there is one."""
         return ("round", list(self.order)) if self._round is None else None
 
     @property
@@ -119,7 +118,6 @@ class GamePlay(Play):
 
     @property
     def scores(self) -> list[float]:
-        """What each player has won so far."""
         totals = [0.0] * len(self.order)
         for done in self.finished:
             totals = [total + gain for total, gain in zip(totals, done.points, strict=True)]
@@ -178,7 +176,6 @@ class GamePlay(Play):
         self.finished.append(FinishedRound(self.number, self.order, of_player, record))
 
     def last_choice(self, seat: int) -> int | None:
-        """Return the place of a seat's last choice in the round; None if there is none."""
         return self.round.last_step_of(seat)
 
     def back_to(self, place: int) -> None:
@@ -233,7 +230,6 @@ class GamePlay(Play):
 
     @property
     def standing(self) -> dict[str, Any]:
-        """The round in play, and the score."""
         return {"round": self.number, "scores": self.scores}
 
     def record(self, which: str = "") -> str:

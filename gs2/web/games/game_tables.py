@@ -145,7 +145,6 @@ class GameTables:
     # --- agents ---
 
     async def answer(self, play: Play, label: str, seat: int) -> int:
-        """Return an agent's choice for a seat. Raises Refused if it fails or takes too long."""
         return int(await self._run(*self._asked("answer", play, label, seat), self._home(play, seat)))
 
     def hint(self, play: Play, seat: int, label: Any) -> Callable[[], Awaitable[dict[str, Any]]]:
@@ -159,7 +158,6 @@ class GameTables:
         return find
 
     def forget(self, play: Play) -> None:
-        """Drop what the agents remember of a table."""
         for seat, label in enumerate(play.setup.seats):
             with suppress(Refused, JobsFull):
                 agent, call = self._asked("forget", play, label, seat)

@@ -91,16 +91,13 @@ class MatchPlay(Play, Listener):
     # --- the session tells ---
 
     def game_begun(self, number: int, match: Match) -> None:
-        """Begin a record."""
         self.games.append([match_header(match)])
         self._pieces = MatchPieces()
 
     def happened(self, events: list[Event]) -> None:
-        """Add to the record."""
         self.games[-1] += self._pieces.of(events)
 
     def chosen(self, seat: int, due: Pending, index: int) -> None:
-        """Keep a choice."""
         self.choices.append((seat, index))
         if due.stage == "play":
             words = action_list(due.actions[index], self.session.level)
@@ -148,7 +145,11 @@ class MatchPlay(Play, Listener):
         games = data.get("games", 1)
         if isinstance(games, bool) or not isinstance(games, int) or not 1 <= games <= MOST_GAMES:
             raise Refused("wrong", f"games is a whole number in 1..{MOST_GAMES}; got {games!r:.40}")
-        return {"games": games}
+        rules = data.get("rules", "ruling")
+        if not isinstance(rules, str):
+            raise Refused("wrong", f"rules are the name of a preset; got {rules!r:.40}")
+        as_rules(rules)  # refuses a name that no preset has
+        return {"games": games, "rules": rules}
 
     def call(self, what: str, agent: Seated, seat: int) -> Call | None:
         key = self.setup.id, seat
@@ -177,17 +178,14 @@ class MatchPlay(Play, Listener):
 
     @property
     def fresh(self) -> bool:
-        """Whether nothing was played yet in a round after others."""
         return not self.plays and bool(self.results)
 
     @property
     def over(self) -> bool:
-        """Whether the last game is over."""
         return self.session.stage == "over"
 
     @property
     def extra(self) -> Sequence[str]:
-        """People go on after a result."""
         return ("next",) if self.waiting else ()
 
     @property
@@ -235,7 +233,6 @@ class MatchPlay(Play, Listener):
         return default_choice(self.session.pending[seat])
 
     def take(self, seat: int, index: int, marks: list[str] | None = None) -> None:
-        """Carry out a choice. Raises AgentError if it is none."""
         self.session.choose(seat, index)
 
     def last_choice(self, seat: int) -> int | None:

@@ -279,6 +279,7 @@ def test_a_foreign_checkpoint_is_refused(trained: Path, tmp_path: Path) -> None:
         ({"decisions": -1}, "at least 0"),
         ({"stake": "much"}, "stake must be"),
         ({"config": {"state": 0}}, "state must be"),
+        ({"config": {k: v for k, v in description["config"].items() if k != "prune"}}, "prune is missing"),
         ({"config": SMALL.replace(state=48).to_json()}, "must have shape"),
         ({"config": 3}, "config must be"),
     ):

@@ -232,3 +232,16 @@ def test_a_lock_that_does_not_hold_is_a_usage_error(
     Path("queen.json").write_text('{"P0 holds Queen": {"bet": 1.0}}')
     done = gs2(*words)
     assert done.exit_code == 2 and says in done.stderr, done.output
+
+
+def test_a_run_of_another_lock_is_refused_with_its_file_and_the_way_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("king.json").write_text('{"P0 holds K": {"bet": 1.0}}')
+    words = ("blueprint", "kuhn_poker", "--iterations", "2", "-o", "run.npz")
+    assert gs2(*words).exit_code == 0
+    done = gs2(*words, "--lock", "king.json")
+    assert done.exit_code == 2 and "run.npz: resume: regret must have" in done.stderr
+    assert "another lock; use --fresh to begin anew" in done.stderr
+    assert gs2(*words, "--lock", "king.json", "--fresh").exit_code == 0

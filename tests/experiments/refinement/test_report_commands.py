@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 from experiments.commands import refine
-from experiments.refinement.grid import GRIDS, Grid
+from experiments.refinement.grid import GRIDS, Grid, GridError
 from experiments.refinement.report import refine_command, write_report
 from experiments.refinement.rows import ROWS, read_grid
 from experiments.refinement.run import run_grid
@@ -97,3 +97,7 @@ def test_a_report_names_the_command_of_each_run(tmp_path: Path, monkeypatch: pyt
     assert [run_of(command, tmp_path, monkeypatch) for command in commands] == list(map(read_grid, folders))
     alone = write_report(folders[:1], tmp_path / "R1.md")[0].read_text()
     assert f"\n`{commands[0]} -o DIR`; 1 rows, commit" in alone
+    rows = folders[0] / ROWS
+    rows.write_text(rows.read_text().splitlines(keepends=True)[0])
+    with pytest.raises(GridError, match=rf"must have rows; got none in {folders[0]}; let gs2 experiment"):
+        write_report(folders[:1], tmp_path / "R2.md")

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from games.guandan.matches.match_game import match_events
+from games.guandan.rules import as_rules
 from games.record import parse_rounds, replayed_rounds
 from gs2.web.tables.table_log import read_table
 from tests.web.serving import Server
@@ -30,7 +31,7 @@ LANDLORD: dict[str, Any] = {"seats": ["person", "rules", "rules"], "game": "doud
 
 
 def test_a_whole_match_is_played_and_its_record_keeps_the_rules(server: Server) -> None:
-    table, key = server.table(["greedy", "person", "greedy", "random"], seed=5)
+    table, key = server.table(["greedy", "person", "greedy", "random"], seed=5, rules="njupt")
     seat, rng = server.seat(table, key), random.Random(1)
     assert seat.state["table"]["you"] == 1
     early = server.http.get(f"/api/tables/{table}/record")
@@ -43,6 +44,7 @@ def test_a_whole_match_is_played_and_its_record_keeps_the_rules(server: Server) 
     assert state["match"]["over"] and state["games_over"][0]["winner"] in (0, 1)
     ((_, record),) = parse_rounds(server.http.get(f"/api/tables/{table}/record").text, "record")
     *_, (match, _) = match_events(record)
+    assert match.rules == as_rules("njupt")
     assert match.over and match.round == len(state["results"]) and record.agents[1]
     assert match.winner == state["games_over"][0]["winner"]
 
@@ -362,6 +364,7 @@ def test_a_long_seed_is_kept_to_its_last_digit(server: Server) -> None:
                 "last.safetensors",
             )
         ),
+        *({"game": "guandan", "seats": ["greedy"] * 4, "rules": rules} for rules in ("house", 3, {}, None)),
         *({"game": name} for name in ("guandan", "os:system", "doudizhu(ranks=4)", "/etc/passwd", None)),
         {"options": {"start": []}},
         {"options": {"ranks": "4"}},

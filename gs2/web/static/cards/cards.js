@@ -100,6 +100,11 @@ export function cardText(name) {
   return isCard(name) ? { S: "♠", H: "♥", C: "♣", D: "♦" }[name[0]] + rankText(name[1]) : String(name);
 }
 
+/** Return a text in which cards stand as people write them: "♠10" for ST. */
+export function cardsText(text) {
+  return String(text).replace(/\b(SB|HR|[SHCD][2-9TJQKA])\b/g, (name) => cardText(name));
+}
+
 /** Return a card in words: "6 of spades", 黑桃6. */
 export function cardWords(name) {
   if (!isCard(name)) return String(name);

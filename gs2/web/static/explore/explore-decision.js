@@ -1,21 +1,9 @@
 // A GuanDan decision: its moves with bars, and the deals that matter most.
+import { cardsText as cards } from "gs2/cards.js";
 import { h, tableHead } from "gs2/dom.js";
 import { say } from "gs2/words.js";
 import { count, percent, signed } from "gs2/explore-words.js";
-import { interval, legend, pair } from "gs2/explore-plots.js";
-
-const SUITS = { S: "♠", H: "♥", C: "♣", D: "♦" };
-
-/** Return a text in which cards stand as people write them: ♠10 for ST. */
-export function cards(text) {
-  return String(text)
-    .replace(/\b([SHCD])([2-9TJQKA])\b/g, (whole, suit, rank) => SUITS[suit] + (rank === "T" ? "10" : rank))
-    .replace(/\b(SB|HR)\b/g, (name) => say(`d.${name}`));
-}
-
-function panel(title, ...children) {
-  return h("section", { class: "panel x-panel" }, h("h2", {}, title), children);
-}
+import { interval, legend, pair, panel } from "gs2/explore-plots.js";
 
 function seatName(seat, me) {
   return say(`d.seat${(seat - me + 4) % 4}`);

@@ -19,6 +19,11 @@ export function fitted(draw, attributes = {}) {
   return box;
 }
 
+/** Return a part of the page with a title. */
+export function panel(title, ...children) {
+  return h("section", { class: "panel x-panel" }, h("h2", {}, title), children);
+}
+
 /** Return one or two bars, hollow before and filled after, for numbers in [0, 1]. */
 export function pair(before, after) {
   const bar = (share, name) => h("span", { class: `x-bar ${name}` }, h("i", { style: { width: `${100 * Math.max(0, Math.min(1, share || 0))}%` } }));

@@ -67,8 +67,7 @@ addWords({
   "d.dealsNote": ["{n} {n:deal|deals}, {how}; those that matter most for the choice are shown.", "{n} 副牌，{how}；显示对选择影响最大的。"],
   "d.exact": ["all that are possible", "所有可能"], "d.sampled": ["sampled", "抽样"],
   "d.weight": ["share", "占比"], "d.worth": ["worth here", "此处价值"], "d.seat": ["seat", "座位"], "d.seat0": ["you", "你"],
-  "d.seat1": ["next", "下家"], "d.seat2": ["partner", "对家"], "d.seat3": ["previous", "上家"], "d.SB": ["small joker", "小王"],
-  "d.HR": ["big joker", "大王"],
+  "d.seat1": ["next", "下家"], "d.seat2": ["partner", "对家"], "d.seat3": ["previous", "上家"],
   "d.rolled": ["in {n} {n:deal|deals}", "{n} 副牌中"],
   "d.expects": ["expects {alternative}, gets {solved}, margin {margin}", "预期 {alternative}，所得 {solved}，裕度 {margin}"],
 });

@@ -1,19 +1,16 @@
 // What a search of a research game saw: strategy, histories, margins, the game's tree; and searching again.
+import { cardsText } from "gs2/cards.js";
 import { clear, h, languageButton, tableHead } from "gs2/dom.js";
 import { say } from "gs2/words.js";
 import { count, percent, plain, signed } from "gs2/explore-words.js";
-import { diverging, dotLegend, dots, dumbbells, legend, pair, stages } from "gs2/explore-plots.js";
+import { diverging, dotLegend, dots, dumbbells, legend, pair, panel, stages } from "gs2/explore-plots.js";
 import { treeView } from "gs2/explore-tree.js";
 import { firstRequest, searchForm } from "gs2/explore-form.js";
-import { cards, decisionPanels } from "gs2/explore-decision.js";
+import { decisionPanels } from "gs2/explore-decision.js";
 
 const FORMAT = "gs2 solve";
 const VERSION = 1;
 const FEW = 12;
-
-function panel(title, ...children) {
-  return h("section", { class: "panel x-panel" }, h("h2", {}, title), children);
-}
 
 function readable(solved) {
   return solved && solved.format === FORMAT && solved.version === VERSION;
@@ -23,11 +20,11 @@ function head(solved, alone) {
   const search = solved.kind === "search";
   const by = solved.blueprint_spec ? say("x.by", { method: solved.method, blueprint: solved.blueprint_spec }) : say("x.byPlain", { method: solved.method });
   return h(
-    "header", { class: "x-head" },
+    "header", { class: "page-head" },
     h("div", {},
-      h("p", { class: "quiet x-crumb" }, search ? h("span", { lang: "en" }, solved.game) : "GuanDan", search ? ` · ${say("x.acts", { n: solved.player })} · ${by}` : solved.title ? ` · ${solved.title}` : null),
-      h("h1", { lang: "en" }, search ? solved.infoset : cards(solved.hand))),
-    alone && languageButton({ class: "x-language" }),
+      h("p", { class: "quiet" }, search ? h("span", { lang: "en" }, solved.game) : "GuanDan", search ? ` · ${say("x.acts", { n: solved.player })} · ${by}` : solved.title ? ` · ${solved.title}` : null),
+      h("h1", { lang: "en" }, search ? solved.infoset : cardsText(solved.hand))),
+    alone && languageButton(),
   );
 }
 
@@ -107,7 +104,7 @@ function histories(solved) {
       shown.textContent = row ? `${row.history} · ${signed(row.alternative)} · ${percent(row.reach)} · ${mark(row)}` : "\u00a0";
     }),
     shown,
-    h("div", { class: "x-scroll" }, h("table", { class: "x-table x-histories" },
+    h("div", { class: "scroll" }, h("table", { class: "x-table x-histories" },
       tableHead([say("x.history"), say("x.reach"), say("x.theirs"), say("x.alternative"), say("x.mark")], [0, 4]),
       table.body)),
     table.button,

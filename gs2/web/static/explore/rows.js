@@ -209,14 +209,14 @@ export function start(root, told) {
     const heads = ["r.game", "r.blueprint", "r.method", "r.limit", "r.mode", "r.exploitability", "r.ratio", "95 %", "r.seeds"];
     clear(root, h(
       "div", { class: "r-page" },
-      h("header", { class: "r-head" }, h("div", {}, h("h1", {}, say("r.title")), h("p", { class: "quiet", lang: "en" }, told.title)), languageButton()),
+      h("header", { class: "page-head" }, h("div", {}, h("h1", {}, say("r.title")), h("p", { class: "quiet", lang: "en" }, told.title)), languageButton()),
       h("p", {}, say("r.about")),
       h("div", { class: "panel r-controls" },
         select("game", named(values(rows, "game")), true), select("blueprint", named(values(rows, "blueprint")), true), select("limit", named(values(rows, "limit")), true), select("mode", named(values(rows, "mode")), true),
         select("x", Object.entries(AXES).map(([name, axis]) => [name, say(axis.title)])), select("y", [["ratio", say("r.ratio")], ["exploitability", say("r.exploitability")]]),
         h("label", { class: "r-method" }, log, say("r.log")), methodList()),
       counted, pointed, plots,
-      h("details", {}, h("summary", {}, say("r.table")), h("div", { class: "r-scroll" }, h("table", { lang: "en" }, h("thead", {}, h("tr", {}, heads.map((key) => h("th", { scope: "col" }, key === "r.seeds" ? say(key, { n: "" }).trim() : say(key))))), table))),
+      h("details", {}, h("summary", {}, say("r.table")), h("div", { class: "scroll" }, h("table", { lang: "en" }, h("thead", {}, h("tr", {}, heads.map((key) => h("th", { scope: "col" }, key === "r.seeds" ? say(key, { n: "" }).trim() : say(key))))), table))),
     ));
     plot();
   }

@@ -3,29 +3,16 @@
 import { cardFace, CLIMBING, letterOf, moveWords } from "gs2/cards.js";
 import { h } from "gs2/dom.js";
 import { pointsText, seatName } from "gs2/felt.js";
+import { groups } from "gs2/hand.js";
 import { spokenWords, toldWords } from "gs2/spoken.js";
 import { say } from "gs2/words.js";
 import "gs2/games-words.js";
 import "gs2/table-words.js";
 
-/**
- * Return a hand in groups, the highest first, for `Hand`.
- * @param {string[]} cards
- * @param {{suits?: string}} round suits: weakest first, where they decide
- * @param {"rank" | "sets" | "suit"} order
- */
-export function groups(cards, round, order) {
-  const suits = round.suits || "DCHS";
-  const found = new Map();
-  const down = (a, b) => CLIMBING.indexOf(letterOf(b)) - CLIMBING.indexOf(letterOf(a)) || suits.indexOf(b[0]) - suits.indexOf(a[0]);
-  for (const card of [...cards].sort(down)) {
-    const key = order === "suit" ? card[0] : letterOf(card);
-    found.set(key, [...(found.get(key) ?? []), card]);
-  }
-  const list = [...found.values()];
-  if (order === "sets") list.sort((a, b) => b.length - a.length); // stable: by rank among equals
-  if (order === "suit") list.sort((a, b) => suits.indexOf(b[0][0]) - suits.indexOf(a[0][0]));
-  return list;
+/** Return a hand in groups; round.suits: weakest first, where they decide. */
+function grouped(cards, round, order) {
+  const suits = [...(round.suits || "DCHS")].reverse().join("");
+  return groups(cards, order, { suits, height: (card) => CLIMBING.indexOf(letterOf(card)) });
 }
 
 /** Return what a seat is in the round: "landlord" or "farmer", null in other games and before there is one. */
@@ -162,14 +149,14 @@ function scores(state) {
       [...finished].reverse().map((round) => h("tr", {}, h("th", { scope: "row" }, round.number), round.points.map(cell))))));
 }
 
-const SHARED = { bombs: [], orders: [], groups, isWild: () => false, logHead: () => [], above: outcomeLine, request: () => "", standing, won, scores, outcomeWords };
+const SHARED = { bombs: [], orders: [], groups: grouped, isWild: () => false, logHead: () => [], above: outcomeLine, request: () => "", standing, won, scores, outcomeWords };
 
 /** The face of DouDiZhu, Big2 and other games of cards. */
 export const CARDS = {
   ...SHARED,
   bombs: ["bomb", "rocket", "four and one", "straight flush"],
   orders: ["rank", "suit", "sets", "moves"],
-  laid: (cards, round) => groups(cards, round, "rank").flat(),
+  laid: (cards, round) => grouped(cards, round, "rank").flat(),
   deck: ({ round }) => round.deck,
   plate, before, request, logHead, said, whyWords,
   above: (state) => [stakes(state.round), outcomeLine(state)],

@@ -1,58 +1,30 @@
 // How GuanDan looks and what it says: levels and teams, tribute, wild cards, and the results of rounds and matches.
 
-import { cardFace, cardText, cardWords, isCard, isWild, kindWords, moveWords, passes, RANKS, rankText } from "gs2/cards.js";
+import { cardFace, cardsText, cardWords, isWild, kindWords, moveWords, passes, RANKS, rankText } from "gs2/cards.js";
 import { h, tableHead } from "gs2/dom.js";
 import { pointsText, seatName, seatNames } from "gs2/felt.js";
+import { groups } from "gs2/hand.js";
 import { dialog } from "gs2/side.js";
 import { say } from "gs2/words.js";
 import "gs2/table-words.js";
 
 /** Two decks by rank, the highest first; B and R are the jokers. */
 const TWO_DECKS = { R: 2, B: 2, ...Object.fromEntries([..."AKQJT98765432"].map((rank) => [rank, 8])) };
-const SUIT_PLACE = { S: 0, H: 1, C: 2, D: 3 };
 
-/** Return how high a card stands in a round of this level: 2 is 0, the big joker 15. */
-export function strength(name, level) {
-  if (name === "HR") return 15;
-  if (name === "SB") return 14;
-  return name[1] === level ? 13 : RANKS.indexOf(name[1]);
-}
-
-/**
- * Return a hand in groups, the highest first: columns of equal rank, or rows of equal suit.
- * @param {string[]} cards
- * @param {{level: string}} round
- * @param {import("gs2/hand.js").Order} order
- * @returns {string[][]}
- */
-export function groups(cards, { level }, order) {
-  const found = new Map();
-  for (const card of cards) {
-    const joker = card === "SB" || card === "HR";
-    const place = joker || isWild(card, level) ? (joker ? "jokers" : "wild") : order === "suit" ? card[0] : card[1];
-    // a row of two jokers and a row of one wild card would waste the height of a phone
-    const key = order === "suit" && place === "wild" ? "jokers" : place;
-    found.set(key, [...(found.get(key) ?? []), card]);
-  }
-  const high = (group) => Math.max(...group.map((card) => strength(card, level))) + (isWild(group[0], level) ? 0.5 : 0);
-  const down = (a, b) => strength(b, level) - strength(a, level) || SUIT_PLACE[a[0]] - SUIT_PLACE[b[0]];
-  const list = [...found.entries()];
-  for (const [, group] of list) group.sort(down);
-  const special = (key) => key === "jokers" || key === "wild";
-  list.sort(([keyA, a], [keyB, b]) => {
-    if (order === "suit") return (keyA === "jokers" ? -1 : SUIT_PLACE[keyA]) - (keyB === "jokers" ? -1 : SUIT_PLACE[keyB]);
-    if (order === "sets" && !special(keyA) && !special(keyB) && a.length !== b.length) return b.length - a.length;
-    return high(b) - high(a);
+/** Return a hand in groups; a row of two jokers and a row of one wild card would waste the height of a phone. */
+function grouped(cards, { level }, order) {
+  const joker = (card) => card === "SB" || card === "HR";
+  const ranks = `${RANKS.replace(level, "")}${level}`;
+  return groups(cards, order, {
+    suits: "SHCD",
+    height: (card) => (joker(card) ? (card === "HR" ? 15 : 14) : ranks.indexOf(card[1]) + (isWild(card, level) ? 0.5 : 0)),
+    apart: (card) => (joker(card) || (order === "suit" && isWild(card, level)) ? "jokers" : isWild(card, level) ? "wild" : null),
   });
-  return list.map(([, group]) => group);
 }
 
 /** Return what a wild card stands for, for people: "H5 as C6" is "♥5 = ♣6". */
 function wildText(text) {
-  return text
-    .replace(/\b(SB|HR|[SHCD][2-9TJQKA])\b/g, (name) => (isCard(name) ? cardText(name) : name))
-    .replace(/ as T\b/g, " as 10")
-    .replaceAll(" as ", " = ");
+  return cardsText(text).replace(/ as T\b/g, " as 10").replaceAll(" as ", " = ");
 }
 
 /**
@@ -287,7 +259,7 @@ export const GUANDAN = {
   bombs: ["Bomb", "StraightFlush", "FourKings"],
   orders: ["rank", "sets", "suit", "moves"],
   matches: true,
-  groups,
+  groups: grouped,
   isWild: (card, { level }) => isWild(card, level),
   laid: (cards) => cards,
   deck: ({ table }) => (table.you === null ? null : TWO_DECKS),

@@ -397,7 +397,7 @@ class ReviewPage {
     });
     return h(
       "div",
-      { class: "review-scroll" },
+      { class: "scroll" },
       h(
         "table",
         { class: "review-candidates" },
@@ -464,7 +464,7 @@ class ReviewPage {
       h("h2", {}, say("reviewed.players")),
       h(
         "div",
-        { class: "review-scroll" },
+        { class: "scroll" },
         h(
           "table",
           {},

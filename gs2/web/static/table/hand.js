@@ -1,10 +1,31 @@
 // Cards in a hand: in columns by rank or sets, or in rows by suit; chosen by mouse, finger or keyboard.
 
-import { cardFace, cardWords } from "gs2/cards.js";
+import { cardFace, cardWords, letterOf } from "gs2/cards.js";
 import { clear, h } from "gs2/dom.js";
 import { say } from "gs2/words.js";
 
 /** @typedef {"rank" | "sets" | "suit" | "moves"} Order moves: those that shed the hand soonest, as the server finds them */
+
+/**
+ * Return a hand in groups, the highest first: columns of equal rank, or rows of equal suit.
+ * @param {string[]} cards
+ * @param {Order} order
+ * @param {{height: (card: string) => number, suits: string, apart?: (card: string) => string | null}} how height: of a
+ *   card. suits: the first before the others. apart: names the group of cards that stand before all others
+ */
+export function groups(cards, order, { height, suits, apart = () => null }) {
+  const place = (card) => suits.indexOf(card[0]);
+  const found = new Map();
+  for (const card of [...cards].sort((a, b) => height(b) - height(a) || place(a) - place(b))) {
+    const key = apart(card) ?? (order === "suit" ? card[0] : letterOf(card));
+    found.set(key, [...(found.get(key) ?? []), card]);
+  }
+  const list = [...found.values()]; // by height, which stays among equals
+  const first = (group) => apart(group[0]) !== null;
+  if (order === "sets") list.sort((a, b) => first(b) - first(a) || (first(a) ? 0 : b.length - a.length));
+  if (order === "suit") list.sort((a, b) => first(b) - first(a) || place(a[0]) - place(b[0]));
+  return list;
+}
 
 /**
  * Return the moves of a hand without the cards that were played since; null if it holds a card of no move.

@@ -285,7 +285,7 @@ export class Lobby {
   }
 
   row({ id, game, seats, over, round, levels, scores }) {
-    const mine = kept(`seat-${id}`) !== "" || kept(`game-${id}`) !== "";
+    const mine = kept(`seat-${id}`) !== "";
     const open = seats.some((seat) => seat.kind === "open");
     const action = mine ? "lobby.continue" : open ? "lobby.join" : "lobby.look";
     const names = seats.map((seat) => (seat.kind === "open" ? say("lobby.open") : seat.name));

@@ -22,8 +22,6 @@ from gs2.play.contests import Meeting, contest_of
 from gs2.review import reviewing
 from gs2.review.review_data import VERDICTS, ReviewError
 from gs2.review.reviewing import (
-    ManyReviews,
-    RecordText,
     default_cache,
     kept_review,
     parse_game,
@@ -246,13 +244,13 @@ def test_what_cannot_be_done_with_several_files_is_refused_before_any_is_judged(
 
 
 def test_reviews_that_are_stopped_keep_those_that_were_made(records: list[Path], tmp_path: Path) -> None:
-    texts = [RecordText(path.name, path.read_text()) for path in records]
-    how = ManyReviews(cache=tmp_path / "kept")
+    texts = [(path.name, path.read_text()) for path in records]
+    kept = tmp_path / "kept"
     made: list[int] = []
-    for number, _ in review_records(texts, how, where_of(1), stop=lambda: len(made) == 1):
+    for number, _ in review_records(texts, where_of(1), cache=kept, stop=lambda: len(made) == 1):
         made.append(number)
     assert made == [0]
-    again = [number for number, _ in review_records(texts, how, where_of(1), stop=lambda: True)]
+    again = [number for number, _ in review_records(texts, where_of(1), cache=kept, stop=lambda: True)]
     assert again == [0]
     with pytest.raises(ReviewError, match="a round is 1"):
-        list(review_records(texts, ManyReviews(rounds=(9,)), where_of(1)))
+        list(review_records(texts, where_of(1), rounds=(9,)))
