@@ -67,11 +67,16 @@ def pooled_rows(folders: Sequence[Path]) -> tuple[list[str], list[Row]]:
     folder without rows' file.
     """
     names = list(dict.fromkeys(str(read_grid(folder)["name"]) for folder in folders))
-    rows = {row.cell.key: row for folder in folders for row in read_rows(folder / ROWS)}
-    if not rows:
+    return names, _every(folders, (row for folder in folders for row in read_rows(folder / ROWS)))
+
+
+def _every(folders: Sequence[Path], rows: Iterable[Row]) -> list[Row]:
+    """Return the rows of run folders, each cell once, research games first; GridError where there is none."""
+    found = {row.cell.key: row for row in rows}
+    if not found:
         where = ", ".join(map(str, folders))
         raise GridError(f"report: a run must have rows; got none in {where}; let gs2 experiment refine go on")
-    return names, _research_first(rows.values())
+    return _research_first(found.values())
 
 
 def _research_first(rows: Iterable[Row]) -> list[Row]:
@@ -451,8 +456,7 @@ def write_report(
 ) -> list[Path]:
     """Write the report of run folders: Markdown at `output`, plots beside it; return the files written.
 
-    say: called with the reason for each plot that is left out.
-    Raises FileNotFoundError for a folder without rows.
+    say: called with the reason for each plot that is left out. Raises as `pooled_rows`.
     """
     written = [output]
     can_plot = find_spec("matplotlib") is not None
@@ -471,7 +475,7 @@ def write_report(
         name: list({row.cell.key: row for _, rows in some for row in rows}.values())
         for name, some in runs.items()
     }
-    every = _research_first({row.cell.key: row for rows in found.values() for row in rows}.values())
+    every = _every(folders, (row for rows in found.values() for row in rows))
     told = (
         "Exploitability is NashConv / 2 in payoffs, exact, of the policy in which both players were refined "
         "and spliced; in brackets its ratio to the blueprint's, with a 95 % bootstrap interval over seeds if "

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
@@ -68,25 +67,13 @@ class OwnSolving(Protocol):
         """Return the words of an infoset: those of a file or an example, the first if None, or as given."""
         ...
 
-    def solve(self, asked: Asked, text: str | None, **changes: Any) -> None:
-        """Search by one of `methods`, and print what was asked for. changes: of the method's fields."""
+    def solve(self, method: str, text: str | None, changes: Mapping[str, Any], **asked: Any) -> None:
+        """Search by one of `methods`, NAME[:FIELD=VALUE,…], and print what was asked for.
+
+        changes: of the method's fields. asked: blueprint, None for the usual one; seed; rows, the most of a
+        table; page, a file to write, None for none; as_json, whether the whole result is printed as JSON.
+        """
         ...
-
-
-@dataclass(frozen=True)
-class Asked:
-    """What is asked of a game's own methods.
-
-    method: NAME[:FIELD=VALUE,…]. blueprint: None for the usual one. rows: most rows of a table. page: file of
-    a page to write, None for none. as_json: whether the whole result is printed as JSON.
-    """
-
-    method: str
-    blueprint: str | None
-    seed: int
-    rows: int
-    page: Path | None
-    as_json: bool
 
 
 @click.command
@@ -215,7 +202,8 @@ def solve(
     if own is not None and name in own.methods:
         if output is not None or lock is not None:
             raise click.UsageError(f"--output and --lock need a method of every game; got {method}")
-        own.solve(Asked(method, spec, seed, rows or MANY_ROWS, page, as_json), text, **given)
+        asked = {"blueprint": spec, "seed": seed, "rows": rows or MANY_ROWS, "page": page, "as_json": as_json}
+        own.solve(method, text, given, **asked)
         return
     if own is not None:
         from games.support.near import near
@@ -275,14 +263,14 @@ def solve(
                 "output holds a strategy of the whole game, which is not listed where histories are drawn or "
                 f"more than two seats play; got {output}; use --json for the infoset's"
             )
-        asked: Blueprint | PublicBlueprint
+        blueprint: Blueprint | PublicBlueprint
         if on_tree:
-            asked, where = _public_blueprint(game, spec), " on the public tree"
+            blueprint, where = _public_blueprint(game, spec), " on the public tree"
         else:
-            asked, where = _drawn_blueprint(game, spec, config, seed), ""
+            blueprint, where = _drawn_blueprint(game, spec, config, seed), ""
             config = config.replace(source="sampled") if game.num_players == 2 else config
         with working(f"solving by {config.name}{where} …"):
-            result = solve_infoset(game, asked, infoset, config, np.random.default_rng(seed), options)
+            result = solve_infoset(game, blueprint, infoset, config, np.random.default_rng(seed), options)
         if result.sampled is None and not on_tree:  # a small game of many seats
             check_listed(told, game.name)
     else:

@@ -130,10 +130,6 @@ def _key(game: str, terms: Mapping[str, Any]) -> str:
     return repr((game, sorted(terms.items())))
 
 
-def _play(player: _Player, piece: _Piece) -> Played:
-    return player.play(piece)
-
-
 class Arena:
     """Processes in which agents meet; use it in a `with` block.
 
@@ -220,7 +216,7 @@ class Arena:
             return
         together = contest.together(meeting)
         if self._executor is None:
-            self._executor = executor_at(self._place, Task(_Player, (), _play), here=self._here)
+            self._executor = executor_at(self._place, Task(_Player, (), _Player.play), here=self._here)
         size = max(1, min(together, -(-len(left) // self._executor.size)))
         identities = (contest.identity(meeting.a), contest.identity(meeting.b))
         pieces = (

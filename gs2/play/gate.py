@@ -1,6 +1,6 @@
 """Whether an agent of any game beats another beyond doubt, by looks that stop once it is clear.
 
-found = gate(Challenge(Meeting("leduc_poker", "new.safetensors", "cfr:100")), output=path)
+found = gate(Meeting("leduc_poker", "new.safetensors", "cfr:100"), output=path)
 found.verdict, found.low, found.high
 """
 
@@ -21,27 +21,6 @@ from gs2.play.match_files import MeetingError
 
 
 @dataclass(frozen=True)
-class Challenge:
-    """Who wants to replace whom, and how sure one wants to be.
-
-    meeting: a is the candidate; its pairs are the most that are played. batch: pairs between looks.
-    confidence: of all looks together, see `verdict_at_a_look`.
-    Raises MeetingError for numbers out of range.
-    """
-
-    meeting: Meeting
-    batch: int = 500
-    confidence: float = 0.95
-
-    def __post_init__(self) -> None:
-        if not 1 <= self.batch <= self.meeting.pairs or not 0 < self.confidence < 1:
-            raise MeetingError(
-                "gate: batch must be in [1, pairs] and confidence in (0, 1); got batch "
-                f"{self.batch}, pairs {self.meeting.pairs}, confidence {self.confidence}"
-            )
-
-
-@dataclass(frozen=True)
 class GateResult:
     """Whether a candidate may replace another.
 
@@ -57,8 +36,9 @@ class GateResult:
 
 
 def gate(
-    challenge: Challenge,
+    meeting: Meeting,
     *,
+    batch: int = 500,
     output: Path,
     arena: Arena | None = None,
     progress: Callable[[GateResult], None] | None = None,
@@ -66,26 +46,26 @@ def gate(
 ) -> GateResult:
     """Return whether the candidate beats the other agent, stopping as soon as that is clear.
 
-    output: file of results as of `Arena.play`: the same gate goes on from it and comes to the same. arena:
+    meeting: a is the candidate; its pairs are the most that are played. batch: pairs between looks. output:
+    file of results as of `Arena.play`: the same gate goes on from it and comes to the same. arena:
     where the agents meet; None for one of this process. progress: called at every look. stop: as of
     `Arena.play`; a result that was stopped has the pairs of the looks so far.
-    Raises what `Arena.play` raises.
+    Raises MeetingError for a batch out of range, and what `Arena.play` raises.
     """
-    meeting = challenge.meeting
+    if not 1 <= batch <= meeting.pairs:
+        raise MeetingError(f"gate: batch must be in [1, pairs]; got batch {batch}, pairs {meeting.pairs}")
     rng = np.random.default_rng([meeting.seed, 0x6A7E])
     with Arena() if arena is None else nullcontext(arena) as place:
         found = GateResult("undecided", 0.0, *place.contest(meeting).payoff_range, 0)
         while found.verdict == "undecided" and found.pairs < meeting.pairs:
-            pairs = min(meeting.pairs, found.pairs + challenge.batch)
+            pairs = min(meeting.pairs, found.pairs + batch)
             played = place.play(replace(meeting, pairs=pairs), output=output, stop=stop)
             if not played.complete:
                 return replace(found, verdict="stopped")
             net = played.games.net
             try:
                 with breaking(stop):
-                    verdict, low, high = verdict_at_a_look(
-                        net, rng, looks=-(-meeting.pairs // challenge.batch), confidence=challenge.confidence
-                    )
+                    verdict, low, high = verdict_at_a_look(net, rng, looks=-(-meeting.pairs // batch))
             except Interrupted:
                 return replace(found, verdict="stopped")
             found = GateResult(verdict, float(net.mean()), low, high, pairs)

@@ -19,7 +19,7 @@ from starlette.websockets import WebSocket
 from gs2.jobs import JobsFull
 from gs2.review.reviewing import reviewing_of
 from gs2.web.guard import Guard, TooMuch, too_much
-from gs2.web.house import House, NoSuch
+from gs2.web.house import House
 from gs2.web.pages import STATIC, index_page
 from gs2.web.tables.table import Refused, Table
 from gs2.web.tables.table_socket import TableSocket
@@ -49,13 +49,11 @@ def answering(answer: Answer) -> Answer:
             return too_much()
         except ClientDisconnect:
             return Response(status_code=400)  # nobody is there to read it
-        except NoSuch as error:
-            return json_answer({"error": error.args[0], "code": "missing"}, 404)
         except JobsFull as error:
             return json_answer({"error": str(error), "code": "busy"}, 429)
         except (ValueError, RecursionError) as error:
             code = error.code if isinstance(error, Refused) else "wrong"
-            return json_answer({"error": str(error), "code": code}, 400)
+            return json_answer({"error": str(error), "code": code}, 404 if code == "missing" else 400)
 
     return answered
 
@@ -107,10 +105,8 @@ class _Site:
     async def connect(self, socket: WebSocket) -> None:
         try:
             table = await self._table(socket)
-        except NoSuch:
-            await socket.close(4404, "no such table")
-        except Refused as error:
-            await socket.close(1013, str(error))  # try again later
+        except Refused as error:  # 1013: try again later
+            await socket.close(4404 if error.code == "missing" else 1013, str(error))
         else:
             await TableSocket(table, socket).run()
 
@@ -189,7 +185,7 @@ class _Site:
     async def job(self, request: Request) -> Response:
         found = self.house.jobs.jobs.get(request.path_params["id"])
         if found is None:
-            raise NoSuch("this job does not exist; request it again")
+            raise Refused("missing", "this job does not exist; request it again")
         if request.method == "DELETE":
             self.house.jobs.cancel(found)
         self.house.jobs.ask(found)

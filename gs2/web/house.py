@@ -24,10 +24,6 @@ MOST_LISTED = 100
 SEEDS = 2**63
 
 
-class NoSuch(LookupError):
-    """Something that is asked for is not there."""
-
-
 class House:
     """All tables of a server, and what they share.
 
@@ -67,7 +63,7 @@ class House:
     async def table(self, key: str) -> Table[Any]:
         """Return the table of an id, opened from its file if it is not open.
 
-        Raises NoSuch if there is none, and Refused if too many are open.
+        Raises Refused if there is none, or if too many are open.
         """
         if key not in self.tables:
             async with self._opening:  # two who ask at the same time get the same table
@@ -77,7 +73,7 @@ class House:
                     await self._open(path)
         found = self.tables.get(key)
         if found is None:
-            raise NoSuch("no table has this address; it may have been removed")
+            raise Refused("missing", "no table has this address; it may have been removed")
         return found
 
     def newest(self) -> list[Table[Any]]:

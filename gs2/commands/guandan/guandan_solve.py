@@ -6,6 +6,7 @@ They search by the presets of the GuanDan agent, at positions in files and examp
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,7 +18,6 @@ from gs2.guandan.agent.explanation import example_positions, read_position, solv
 from gs2.guandan.agent.guandan_config import PRESETS
 
 if TYPE_CHECKING:
-    from gs2.commands.solve import Asked
     from gs2.guandan.agent.explanation import Explanation
 
 ANY_GAP = 100.0
@@ -38,7 +38,17 @@ def infoset(text: str | None) -> str:
     return read_position(EXAMPLE if text is None else text)
 
 
-def solve(asked: Asked, text: str | None, **changes: Any) -> None:
+def solve(
+    method: str,
+    text: str | None,
+    changes: Mapping[str, Any],
+    *,
+    blueprint: str | None,
+    seed: int,
+    rows: int,
+    page: Path | None,
+    as_json: bool,
+) -> None:
     """Choose a move in a position, and print why.
 
     Raises GameError for what is no position, ConfigError for fields that the method does not have.
@@ -46,25 +56,25 @@ def solve(asked: Asked, text: str | None, **changes: Any) -> None:
     from gs2.guandan.agent.agent import make_agent
     from gs2.parts import configured
 
-    name, settings = split_spec(asked.method)
+    name, settings = split_spec(method)
     options = {CALLED.get(field, field): value for field, value in changes.items()}
     preset = methods[name]
     usual = preset if preset.method == "none" else preset.replace(gap=ANY_GAP)
     config = configured(usual, settings, label=f"method {name}", **options)
     position = infoset(text)
     with working("loading the blueprint …"):
-        agent = make_agent(asked.blueprint, config, np.random.default_rng(asked.seed))
+        agent = make_agent(blueprint, config, np.random.default_rng(seed))
     with working(f"searching by {config.name} …"):
-        explanation = solve_position(position, agent, listed=asked.rows, warmed=True)
+        explanation = solve_position(position, agent, listed=rows, warmed=True)
     example = example_positions().get(EXAMPLE if text is None else text)
     title = None if example is None else str(example["title"])
-    if asked.page is not None:
+    if page is not None:
         from gs2.explore.solve_picture import write_explore_page
 
         picture = {"format": "gs2 solve", "version": 1, "kind": DECISION, "title": title}
-        write_explore_page(asked.page, picture | explanation.to_json(), f"{title or 'GuanDan'} · GuanDan")
-    if asked.as_json:
-        told = {"blueprint_name": agent.evaluator.name, "seed": asked.seed}
+        write_explore_page(page, picture | explanation.to_json(), f"{title or 'GuanDan'} · GuanDan")
+    if as_json:
+        told = {"blueprint_name": agent.evaluator.name, "seed": seed}
         print_json({**explanation.to_json(), **told})
         return
     render(explanation, title)

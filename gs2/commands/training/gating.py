@@ -70,7 +70,6 @@ def gate(candidate: Path, against: str | None, text: str | None, as_json: bool, 
     from games.registry import game_string, load_game
     from gs2.play.arena import Arena
     from gs2.play.contests import Meeting, contest_of
-    from gs2.play.gate import Challenge
     from gs2.play.gate import gate as decide
 
     game = load_game(text or _trained_on(candidate), general_sum=True)
@@ -93,10 +92,10 @@ def gate(candidate: Path, against: str | None, text: str | None, as_json: bool, 
             mine, theirs = contest.identity(copy, named=False), contest.identity(against)
             output = _kept_deals(f"{name} {mine} {against} {theirs} {seed}")
         meeting = Meeting(name, copy, against, pairs, seed, called=str(candidate))
-        challenge = Challenge(meeting, min(how["batch"], pairs))
         with Interruption() as asked, Arena(place, contest=contest, name=name) as arena:
             deals = output or Path(folder) / "deals.jsonl"
-            look = decide(challenge, output=deals, arena=arena, progress=progress, stop=asked)
+            batch = min(how["batch"], pairs)
+            look = decide(meeting, batch=batch, output=deals, arena=arena, progress=progress, stop=asked)
         if look.verdict == "stopped":
             hint = f"; the same command continues from {output}, with the same {candidate}" if output else ""
             stderr().print(f"interrupted after {look.pairs} deals looked at{hint}", soft_wrap=True)

@@ -16,7 +16,7 @@ from games.guandan.notation import action_list
 from games.guandan.rounds.playout import legal_moves
 from games.guandan.rounds.state import NOBODY
 from games.guandan.rules import as_rules
-from games.support.array_types import Array, Row, Rows
+from games.support.array_types import Array, Rows
 from gs2.guandan.table.selection import fitting, why_not, wild_words
 from gs2.guandan.table.session import GameCount, Listener, News, Session, default_choice
 from gs2.web.games.agent_worker import Seated
@@ -321,8 +321,8 @@ class MatchPlay(Play, Listener):
         session = self.session
         state, level = session.match.state[0], session.level
         playing = session.stage in ("play", "over")
-        leader = int(state["leader"])
-        beat = None if leader == NOBODY or not playing else _words(state["beat"], level)
+        leader, beat = int(state["leader"]), state["beat"]
+        follows = playing and leader != NOBODY and beat["type"] != NO_ACTION
         return {
             "number": f"{len(self.games)}.{session.match.round}",
             "level": RANKS[level],
@@ -334,17 +334,13 @@ class MatchPlay(Play, Listener):
             "returns": [list(transfer) for transfer in session.returns],
             "anti": list(session.anti),
             "plays": self.plays,
-            "greater": None if beat is None else {"seat": leader, "move": beat},
+            "greater": {"seat": leader, "move": action_list(beat, level)} if follows else None,
             "order": [int(seat) for seat in state["order"] if seat != NOBODY] if playing else [],
         }
 
     def _hand(self, seat: int) -> list[str]:
         counts = unpack(np.array(self.session.hand(seat), np.uint64))
         return hand_text(counts, self.session.level).split()
-
-
-def _words(move: Row, level: int) -> list[Any] | None:
-    return None if move["type"] == NO_ACTION else action_list(move, level)
 
 
 def suggested_moves(moves: Rows, hand: Sequence[str], level: int) -> list[int]:

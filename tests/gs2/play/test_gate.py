@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,7 @@ from blueprint.networks import shipped_file
 from games import load_game
 from gs2.play.arena import MeetingError, play_match
 from gs2.play.contests import Meeting
-from gs2.play.gate import Challenge, gate
+from gs2.play.gate import gate
 from gs2.web.games.offers import NETWORKED
 from tests.commands.runner import gs2, ran, refused
 from tests.patience import amount
@@ -26,7 +27,7 @@ def test_the_better_agent_passes_early_the_worse_does_not_and_equal_ones_stay_un
 ) -> None:
     def verdict(a: str, b: str) -> tuple[str, int]:
         meeting = Meeting("leduc_poker", a, b, pairs=400)
-        found = gate(Challenge(meeting, 100), output=tmp_path / f"{a}-{b}.jsonl".replace(":", "_"))
+        found = gate(meeting, batch=100, output=tmp_path / f"{a}-{b}.jsonl".replace(":", "_"))
         assert found.low <= found.net <= found.high
         return found.verdict, found.pairs
 
@@ -37,20 +38,20 @@ def test_the_better_agent_passes_early_the_worse_does_not_and_equal_ones_stay_un
 
 
 def test_a_gate_that_was_stopped_goes_on_to_the_same(tmp_path: Path) -> None:
-    challenge = Challenge(Meeting("kuhn_poker", "cfr:30", "cfr:29", pairs=300, seed=3), 150)
-    looks = []
-    part = gate(challenge, output=tmp_path / "a.jsonl", progress=looks.append, stop=lambda: len(looks) == 1)
+    meeting, looks = Meeting("kuhn_poker", "cfr:30", "cfr:29", pairs=300, seed=3), []
+    decide = partial(gate, meeting, batch=150)
+    part = decide(output=tmp_path / "a.jsonl", progress=looks.append, stop=lambda: len(looks) == 1)
     assert part.verdict == "stopped" and part.pairs == 150 and [look.pairs for look in looks] == [150]
-    whole = gate(challenge, output=tmp_path / "a.jsonl")
-    assert whole == gate(challenge, output=tmp_path / "b.jsonl")
-    played = play_match(challenge.meeting)
+    whole = decide(output=tmp_path / "a.jsonl")
+    assert whole == decide(output=tmp_path / "b.jsonl")
+    played = play_match(meeting)
     assert whole.pairs == 300 and whole.net == pytest.approx(played.net)
 
 
 def test_a_gate_that_could_decide_nothing_is_refused(tmp_path: Path) -> None:
-    for batch, confidence in ((0, 0.95), (11, 0.95), (5, 1.0), (5, 0.0)):
+    for batch in (0, 11):
         with pytest.raises(MeetingError, match="batch must be in"):
-            Challenge(Meeting("kuhn_poker", "uniform", "uniform", pairs=10), batch, confidence)
+            gate(Meeting("kuhn_poker", "uniform", "uniform", pairs=10), batch=batch, output=tmp_path / "x")
     target = tmp_path / "x.safetensors"
     for words in (("--pairs", "1"), ("--batch", "99")):
         said = refused("gate", SHIPPED, "--against", "random", *words, "--export", target)

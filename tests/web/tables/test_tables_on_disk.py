@@ -11,7 +11,7 @@ import pytest
 
 from gs2.web import house as house_module
 from gs2.web.guandan.match_play import MatchPlay
-from gs2.web.house import House, NoSuch
+from gs2.web.house import House
 from gs2.web.tables.table import Refused, Table, Versions
 from gs2.web.tables.table_log import TableLog, TableSetup, stored_table, stored_tables
 from tests.web.serving import Server
@@ -164,7 +164,7 @@ def test_only_what_is_called_as_a_table_is_looked_for(tmp_path: Path) -> None:
         await house.open()
         assert list(house.tables) == ["k3v9k3v9"] and "damaged1" in house.damaged[0]
         for key in ("damaged1", "../outside1", "nowhere1"):
-            with pytest.raises(NoSuch):
+            with pytest.raises(Refused, match="no table has this address"):
                 await house.table(key)
         house.close()
 
