@@ -41,10 +41,10 @@ IN_ONE_LINE = [
     ("play --with nobody-of-that-name", "nobody-of-that-name"),
     ("play --rules house", "house"),
     (
-        "serve --host 203.0.113.1 --agents greedy,1:human",
-        "name agents; got human; people sit down by gs2 play",
+        "serve --host 203.0.113.1 --token x --agents greedy,1:human",
+        "name agents; got human; people sit down",
     ),
-    ("serve --host 203.0.113.1 --fallback human", "name agents; got human; people sit down by gs2 play"),
+    ("serve --host 203.0.113.1 --token x --fallback human", "name agents; got human; people sit down"),
 ]
 REFUSED = [
     ("match --game kuhn_pokr uniform uniform", "did you mean kuhn_poker"),
