@@ -58,7 +58,7 @@ OWN_COMMANDS = {
     "play": (
         "gs2.commands.guandan.playing",
         "play",
-        "Play on a GuanDan server with agents of gs2, or yourself.",
+        "Play GuanDan in the terminal, or seat agents at a server.",
     ),
 }
 """Commands of one game alone, by name: module, attribute, and the line that `gs2 --help` shows for it."""

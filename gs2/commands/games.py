@@ -352,7 +352,7 @@ def _print_row(row: dict[str, Any], as_json: bool) -> None:
 def infosets(game: Game, player: int | None, grep: str | None, limit: int, as_json: bool) -> None:
     """List the infosets of GAME by the names that `gs2 solve --infoset` reads, shallow ones first.
 
-    Of a game too large to list, those that random plays come across are shown.
+    If the game is too large to list, they are those that random play meets.
     """
     import numpy as np
 

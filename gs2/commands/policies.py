@@ -60,14 +60,14 @@ LISTEN_EVERY = 0.2
     type=click.Choice(("auto", "listed", "public", "private")),
     default="auto",
     show_default=True,
-    help="Solve the listed game, the public tree of one that deals its secrets at the start, or the private "
-    "moves of one whose players see their own alone; auto takes what the game has where the listed one does "
-    "not fit.",
+    help="What to solve: the listed game, the public tree of a game that deals its secrets at the start, or "
+    "the private moves of a phantom game; auto takes the listed game if it fits into memory, and otherwise "
+    "the other form that the game has.",
 )
 @click.option(
     "--precision",
     type=click.Choice(("16", "32", "64")),
-    help="Bits of a regret and of a sum of the average in the public form; 16 are rounded by chance.  "
+    help="Bits of a regret and of a sum of the average in the public form; 16 round at random.  "
     "[default: 64, or 32 where that alone fits]",
 )
 @click.option(

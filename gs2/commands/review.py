@@ -58,8 +58,8 @@ def review(
 
     FILE is a record (of `gs2 serve`, `gs2 web` or `gs2 match --records`), or a transcript of a server's
     messages in either dialect, one a line; either may be packed with gzip. Each decision is judged from what
-    its seat knew. Losses are in levels, or in a game's points. Of several files each player gets a line;
-    reviews are kept, so that after Ctrl-C the same command goes on.
+    its seat knew. Losses are in levels, or in a game's points. With several files, each player
+    gets a line. Finished reviews are kept: after Ctrl-C the same command goes on.
     """
     if len(files) > 1 or not how["on"].is_local:
         _review_many(files, seat, as_json, html, how)

@@ -134,8 +134,8 @@ class OwnSolving(Protocol):
     "--certificate",
     help="Check of the solution before it is kept: none, keep all; margin, all if no opponent infoset gains; "
     "anchored, the largest share that lets none gain; shared, the same divided among searches of one level; "
-    "path, as large a share as the opponent gains nothing by in the whole game; statistical, all if paired "
-    "games prove a gain.",
+    "path, the largest share that lets the opponent gain nothing in the whole game; statistical, all if "
+    "paired games prove a gain.",
 )
 @click.option("--seconds", "time_limit", type=POSITIVE, help="Time limit in seconds.")
 @click.option("--seed", type=SEED, default=0, show_default=True, help="Seed of every random choice.")

@@ -33,7 +33,7 @@ PORT = 8642
     help="Port to listen on; 0 takes any that is free.",
 )
 @token_option("Token that visitors must show; needed where other machines can connect.")
-@click.option("--open/--no-open", "show", default=None, help="Open a browser.  [default: on a screen]")
+@click.option("--open/--no-open", "show", default=None, help="Open a browser.  [default: with a screen]")
 @click.option(
     "--data",
     "folder",
@@ -63,7 +63,7 @@ PORT = 8642
     type=FILLED,
     multiple=True,
     metavar="FILE.py:GAME",
-    help="A further game that may be played, as for gs2 match --game; its face may show its cards.",
+    help="A further game to offer, as for gs2 match --game; its `card_face` draws its cards.",
 )
 @workers_option
 @click.option("--json", "as_json", is_flag=True, help="Print the address as JSON once it can be opened.")

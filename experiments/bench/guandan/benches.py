@@ -13,7 +13,7 @@ from gs2.commands.common import COUNT
 BLUEPRINT = SpeedBench(
     name="blueprint",
     title="GuanDan's network",
-    help="Measure GuanDan's network: one decision, batches, self-play and training, beside the floor.",
+    help="Measure GuanDan's network: one decision, batches, self-play and training, beside bare arithmetic.",
     about="Compiled code warm, in turns; rates are medians, per second of processor time, times the threads. "
     "Arithmetic: matrix products alone, as many operations a decision.",
     options=(

@@ -145,15 +145,15 @@ if TYPE_CHECKING:
 @click.option("--tensorboard", is_flag=True, help="Write scalars for TensorBoard (extra: gs2[tensorboard]).")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 def train(game: str, output: str | None, **options: Any) -> None:
-    """Train a network for GAME by self-play, Deep Monte Carlo by default; the game is never listed.
+    """Train a network for GAME by self-play; the game is never listed.
 
     GAME is a game string, guandan by default. The network is an agent of `gs2 match`: OUTPUT itself if it is
     a .safetensors file, else last.safetensors in that directory. A directory also gets curve.jsonl, with a
     line for each generation.
 
     The same command with --resume continues, also after Ctrl-C or a kill; a killed run loses the work since
-    its last checkpoint. `--set temperature=0.01` and so on change the training, and `--network FIELD=VALUE` a
-    size of the network; an unknown field is answered with near ones, or with all. `--on ray --actors N` lets
+    its last checkpoint. `--set FIELD=VALUE` changes the training, and `--network FIELD=VALUE` a size of the
+    network; the error for an unknown field names similar ones, or all. `--on ray --actors N` lets
     actors of a cluster play (GuanDan, DouDiZhu, Big2); `--set staleness=1` lets them go on while this process
     learns.
     """
