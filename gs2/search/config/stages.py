@@ -62,7 +62,7 @@ class HistoriesConfig(Configuration):
     belief: exponent in [0, 1] of the opponents' own part in how likely histories are that were drawn: 1
         believes in their blueprint, 0 in chance alone.
     slip: share of uniform play, in [0, 1], in what the others are believed to have played on the way to
-        histories that were drawn; above 0 a blueprint that never hesitates rules out nothing.
+        histories that were drawn; above 0 a deterministic blueprint rules out nothing.
     explore: share of uniform play in what histories are drawn by, in [0, 1]; the rest is the blueprint's.
     """
 
