@@ -240,6 +240,13 @@ def test_every_page_is_linked_from_another_one() -> None:
     assert not lost, lost
 
 
+def test_a_page_that_shows_an_archived_study_says_so() -> None:
+    for page in PAGES:
+        text = (ROOT / page).read_text(encoding="utf-8")
+        shown = ARCHIVED.intersection(re.findall(r"python -m ([\w.]*\w)", text))
+        assert not shown or page == "studies/README.md" or "studies/README.md#archived" in text, (page, shown)
+
+
 def test_every_command_has_a_place_in_the_documents() -> None:
     text = " ".join((ROOT / page).read_text(encoding="utf-8") for page in PAGES if page.startswith("docs/"))
     context = click.Context(main)
