@@ -164,7 +164,7 @@ def _moves(decision: Decision, names: list[str], config: GuanDanConfig) -> list[
     refined, notes = np.zeros(n), ["too far behind" if decision.candidates.size else ""] * n
     for move in decision.candidates:
         notes[move] = ""
-    gains: dict[int, tuple[float, float, int]] = {}
+    gains: dict[int, tuple[float | None, float | None, int]] = {}
     comparison = decision.comparison
     if comparison is not None and comparison.rollouts:
         played = np.count_nonzero(~np.isnan(comparison.payoffs), 0)
@@ -183,21 +183,14 @@ def _moves(decision: Decision, names: list[str], config: GuanDanConfig) -> list[
         best = np.nanmax(endgame.values[0])
         notes = ["" if np.isnan(value) else ends[bool(value == best)] for value in endgame.values[0]]
     order = sorted(range(n), key=lambda i: (i != decision.choice, -refined[i], -q[i]))
-    return [
-        MoveRow(
-            names[i],
-            float(q[i] - q.max()) if known else 0.0,
-            float(soft[i]),
-            gains[i][0] if i in gains else None,
-            gains[i][1] if i in gains else None,
-            float(refined[i]),
-            gains[i][2] if i in gains else 0,
-            notes[i],
-            i,
-            action_list(decision.actions[i], int(decision.state["level"][0])),
-        )
-        for i in order
-    ]
+    level = int(decision.state["level"][0])
+    rows = []
+    for i in order:
+        gain, error, rollouts = gains.get(i, (None, None, 0))
+        behind = float(q[i] - q.max()) if known else 0.0
+        told = behind, float(soft[i]), gain, error, float(refined[i]), rollouts, notes[i]
+        rows.append(MoveRow(names[i], *told, i, action_list(decision.actions[i], level)))
+    return rows
 
 
 def _deals(decision: Decision, names: list[str], listed: int) -> list[DealRow]:
@@ -224,9 +217,10 @@ def _deals(decision: Decision, names: list[str], listed: int) -> list[DealRow]:
         results = {names[move]: payoff for move, payoff in paid if not np.isnan(payoff)}
         alternative, solved = dict[int, float](), dict[int, float]()
         if solution is not None:
-            for j, opponent in enumerate(solution.opponents):
-                alternative[opponent] = float(solution.alternative[j, i])
-                solved[opponent] = float(solution.solved[j, i])
+            alternative, solved = (
+                dict(zip(solution.opponents, values[:, i].tolist(), strict=True))
+                for values in (solution.alternative, solution.solved)
+            )
         margin = {s: alternative[s] - solved[s] for s in alternative}
         rows.append(DealRow(hands, float(worlds.weights[i] / total), results, alternative, solved, margin))
     return rows

@@ -162,7 +162,7 @@ def likely_worlds(
         return drawn_worlds(worlds, log_reach(worlds.states, before, moves, which, soft), count, rng)
     while len(which) and len(worlds) > 1:
         lap, which = which[:LAP], which[LAP:]
-        worlds = _weighed(worlds, log_reach(worlds.states, before, moves, lap, soft))
+        worlds = worlds.weighed(log_reach(worlds.states, before, moves, lap, soft))
         worlds = _thinned(worlds, max(count, len(worlds) // 2) if len(which) else count, rng)
     return worlds.take(rng.permutation(len(worlds)))
 
@@ -172,13 +172,8 @@ def drawn_worlds(worlds: Worlds, logs: NDArray[np.float64], count: int, rng: np.
 
     Deals that are listed are weighted and all kept.
     """
-    weighed = _weighed(worlds, logs)
+    weighed = worlds.weighed(logs)
     return weighed if worlds.exact else thinned(weighed, count, rng)
-
-
-def _weighed(worlds: Worlds, logs: NDArray[np.float64]) -> Worlds:
-    """Return some deals with weights multiplied by exp(logs), to a constant."""
-    return Worlds(worlds.states, worlds.weights * np.exp(logs - logs.max()), worlds.exact)
 
 
 def thinned(worlds: Worlds, count: int, rng: np.random.Generator) -> Worlds:

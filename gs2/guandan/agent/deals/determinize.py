@@ -40,8 +40,12 @@ class Worlds:
     def __len__(self) -> int:
         return len(self.states)
 
-    def take(self, rows: NDArray[np.int64] | slice) -> Worlds:
-        return Worlds(self.states[rows], self.weights[rows], False)
+    def take(self, rows: NDArray[np.int64] | slice, *, exact: bool = False) -> Worlds:
+        return Worlds(self.states[rows], self.weights[rows], exact)
+
+    def weighed(self, logs: NDArray[np.float64]) -> Worlds:
+        """Return the deals with weights multiplied by exp(logs), to a constant; logs: [n]."""
+        return Worlds(self.states, self.weights * np.exp(logs - logs.max()), self.exact)
 
     def joined(self, others: Worlds) -> Worlds:
         """Return these deals and then others, drawn anew of the same infoset."""
@@ -144,21 +148,15 @@ def sample_worlds(
         found = list_worlds(row[0], seat, few)
         if found is not None:
             # whoever looks at the first few only must not see the order of the listing
-            order = rng.permutation(len(found))
-            found = Worlds(found.states[order], found.weights[order], True)
-            return found if odds is None else _weighed(found, seat, odds)
+            found = found.take(rng.permutation(len(found)), exact=True)
+            if odds is None:
+                return found
+            hands = unpack(found.states["hand"]).astype(np.float64)
+            others = hands[:, [(seat + j) % 4 for j in (1, 2, 3)]]
+            found = found.weighed(np.einsum("nsc,sc->n", others, odds))
+            # likely deals first: a search cut short has then seen most of what there is
+            return found.take(np.argsort(-found.weights, kind="stable"), exact=True)
     states = determinise(np.repeat(row, n), seat, rng)
     if odds is not None:
         states = steer(states, seat, odds, rng)
     return Worlds(states, np.ones(n), False)
-
-
-def _weighed(worlds: Worlds, seat: int, odds: NDArray[np.float64]) -> Worlds:
-    """Return listed deals with weights multiplied by their cards' odds, the likeliest first."""
-    hands = unpack(worlds.states["hand"]).astype(np.float64)
-    others = hands[:, [(seat + j) % 4 for j in (1, 2, 3)]]
-    score = np.einsum("nsc,sc->n", others, odds)
-    weights = worlds.weights * np.exp(score - score.max())
-    # likely deals first: a search cut short has then seen most of what there is
-    order = np.argsort(-weights, kind="stable")
-    return Worlds(worlds.states[order], weights[order], worlds.exact)

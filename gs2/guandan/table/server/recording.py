@@ -107,7 +107,7 @@ class RecordFolder:
 
     def add_result(self, result: SessionResult, **extra: Any) -> None:
         """Add a session's summary to the results; a line of a killed server that was cut short is ended."""
-        line = json.dumps({"run": self.run, **extra, **result.summary()}, separators=(",", ":"))
+        data = _line({"run": self.run, **extra, **result.summary()})
         path = self.path / self.RESULTS
         try:
             with open(path, "a+b", buffering=0) as file:
@@ -115,11 +115,11 @@ class RecordFolder:
                 if size:
                     file.seek(size - 1)
                     if file.read(1) != b"\n":
-                        line = "\n" + line
+                        data = b"\n" + data
                 # one call, so that the lines of two servers do not mix
-                _write_all(file, (line + "\n").encode())
+                _write_all(file, data)
         except OSError as error:
-            logger.error("the result of %s is not written: %s; it was %s", path, error, line.strip())
+            logger.error("the result of %s is not written: %s; it was %s", path, error, data.decode().strip())
 
 
 def _write_all(file: FileIO, data: bytes) -> None:
