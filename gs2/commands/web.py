@@ -42,7 +42,7 @@ PORT = 8642
 )
 @click.option(
     "--agent",
-    "agents",
+    "own_agents",
     type=FILLED,
     multiple=True,
     metavar="NAME",
@@ -50,7 +50,7 @@ PORT = 8642
 )
 @click.option(
     "--game-agent",
-    "game_agents",
+    "agents",
     type=FILLED,
     multiple=True,
     metavar="NAME",
@@ -76,6 +76,7 @@ def web(as_json: bool, show: bool | None, folder: Path | None, **how: Any) -> No
     need_extra("web", "starlette", "uvicorn")
     from gs2.admission import LOOPBACK, check_token
     from gs2.guandan.agent_families import check_agent
+    from gs2.web.games.game_tables import GameTables
     from gs2.web.house import House
 
     address = how.pop("host"), how.pop("port"), how.pop("token")
@@ -87,11 +88,11 @@ def web(as_json: bool, show: bool | None, folder: Path | None, **how: Any) -> No
             f"--host {host} can be reached by other machines: give a --token; make one with: "
             "python -c 'import secrets; print(secrets.token_urlsafe())'"
         )
-    for name in how["agents"]:
+    for name in how["own_agents"]:
         check_agent(name)
     base = os.environ.get("XDG_DATA_HOME") or (Path.home() / ".local" / "share")
     folder = folder or Path(base) / "gs2" / "web"
-    house = House(folder, **how)  # refuses a name that no agent has
+    house = House(folder, GameTables(**how))  # refuses a name that no agent has
     ended_by = asyncio.run(_serve(address, house, (as_json, show)))
     if ended_by == signal.SIGINT:
         raise SystemExit(INTERRUPTED)

@@ -56,11 +56,6 @@ class Meeting:
         if self.pairs < 1:
             raise MeetingError(f"match: there must be at least 1 pair of games; got {self.pairs}")
 
-    @property
-    def agent_seeds(self) -> tuple[int, int]:
-        """The seeds of what a and b train or search."""
-        return (self.seed, self.seed + 1) if self.agent_seed is None else (self.agent_seed, self.agent_seed)
-
     def to_json(self) -> Row:
         """Return the meeting in plain values."""
         told: Row = {"game": self.game, "a": self.called or self.a, "b": self.b, "pairs": self.pairs}
@@ -122,7 +117,8 @@ class GameContest:
         return replace(played, rounds=rounds)
 
     def _met(self, meeting: Meeting) -> tuple[Agent, Agent]:
-        first, second = meeting.agent_seeds
+        seed = meeting.agent_seed
+        first, second = (meeting.seed, meeting.seed + 1) if seed is None else (seed, seed)
         return self.agent(meeting.a, first), self.agent(meeting.b, second)
 
 

@@ -52,18 +52,12 @@ class TooMuch(Exception):
     """A request is larger than `LARGEST`."""
 
 
-def _host(netloc: str) -> str:
+def _part(address: str, part: str) -> str | None:
     try:
-        return (urlsplit(f"//{netloc}").hostname or "").lower()
-    except ValueError:
-        return ""
-
-
-def _of(origin: str) -> str | None:
-    try:
-        return urlsplit(origin).netloc
+        found: str | None = getattr(urlsplit(address), part)
     except ValueError:
         return None
+    return found
 
 
 def _is_foreign(scope: Scope, headers: Headers) -> bool:
@@ -113,10 +107,10 @@ class Guard:
             if len(headers.getlist(name)) > 1:
                 return PlainTextResponse(f"a request has one {name} header; got several\n", 400)
         host, origin = headers.get("host", ""), headers.get("origin")
-        if (origin is not None and _of(origin) != host) or _is_foreign(scope, headers):
+        if (origin is not None and _part(origin, "netloc") != host) or _is_foreign(scope, headers):
             return PlainTextResponse("a page of another site may not use this server\n", 403)
         if self.token is None:
-            if _host(host) not in LOOPBACK:
+            if _part(f"//{host}", "hostname") not in LOOPBACK:
                 return PlainTextResponse(
                     "without a token this server answers to localhost only; start it with --token\n", 403
                 )

@@ -6,7 +6,6 @@ import asyncio
 import logging
 import secrets
 import time
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,23 +26,13 @@ SEEDS = 2**63
 class House:
     """All tables of a server, and what they share.
 
-    folder: of the tables' files. agents, game_agents: names that may be seated at games whose play is their
-    own and at all others, beside those that are listed. games: further ones, FILE.py:GAME each. workers:
-    processes for each agent.
+    folder: of the tables' files. games: what may be played, and by which agents; None for what is listed.
     """
 
-    def __init__(
-        self,
-        folder: Path,
-        *,
-        agents: Sequence[str] = (),
-        game_agents: Sequence[str] = (),
-        games: Sequence[str] = (),
-        workers: int = 1,
-    ) -> None:
+    def __init__(self, folder: Path, games: GameTables | None = None) -> None:
         self.folder = folder
         self.jobs = Jobs()
-        self.games = GameTables(game_agents, games, own_agents=agents, workers=workers)
+        self.games = games or GameTables()
         self.tables: dict[str, Table[Any]] = {}
         self.damaged: list[str] = []
         self._opening = asyncio.Lock()

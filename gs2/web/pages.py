@@ -96,11 +96,6 @@ def _needed(entry: str) -> list[str]:
     return names
 
 
-def _data_url(name: str) -> str:
-    encoded = base64.b64encode(MODULES[name].read_bytes()).decode()
-    return f"data:text/javascript;base64,{encoded}"
-
-
 def _in_script(text: str) -> str:
     """Return JSON text that cannot end the <script> it stands in."""
     return (
@@ -123,11 +118,12 @@ def standalone_page(
         scripts to run before, by their path in the static folder. All are files of this package; `data` may
         be anybody's, as JSON.
     """
+    encoded = {name: base64.b64encode(MODULES[name].read_bytes()).decode() for name in _needed(entry)}
     sheets = "\n".join(f"<style>{STYLES[name].read_text('utf-8')}</style>" for name in ("base.css", *styles))
     return _STANDALONE.format(
         title=html.escape(title),
         styles=sheets,
-        imports=_import_map((name, _data_url(name)) for name in _needed(entry)),
+        imports=_import_map((name, f"data:text/javascript;base64,{code}") for name, code in encoded.items()),
         data=_in_script(json.dumps(data, ensure_ascii=False, allow_nan=False)),
         scripts="\n".join(f"<script>{(STATIC / name).read_text('utf-8')}</script>" for name in scripts),
         entry=entry,

@@ -70,10 +70,9 @@ def _asked(game: Game, agent: Agent, history: Array) -> Decisions:
     return Decisions.of(states[-1], game.actions(states[-1]), seat, game=game, past=past)
 
 
-def agent_ready(seated: Seated, *, progress: Progress) -> bool:
-    """Return whether an agent has values for its moves, once loaded. Raises ValueError if it cannot be."""
-    _, agent = _agent(seated.game, seated.name)
-    return _valued(agent) is not None
+def agent_ready(seated: Seated, *, progress: Progress) -> None:
+    """Load an agent. Raises ValueError if it cannot be."""
+    _agent(seated.game, seated.name)
 
 
 def agent_answer(seated: Seated, history: Array, draw: float, *, progress: Progress) -> int:

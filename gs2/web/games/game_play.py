@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -26,27 +26,14 @@ SHOWN_ROUNDS = 60
 Data = dict[str, Any]
 
 
-@dataclass(frozen=True)
-class FinishedRound:
-    """A round that is over.
-
-    number: counted from 1. order: the player on each seat. points: of each player. record: for others, its
-    agents by their places in the setup.
-    """
-
-    number: int
-    order: tuple[int, ...]
-    points: tuple[float, ...]
-    record: RoundRecord
-
-
 WORKER = "gs2.web.games.agent_worker"
 
 
 class GamePlay(Play):
     """The play of a game; players are numbered as the seats of the setup, `order` says who sits where.
 
-    number: of the round in play, counted from 1; 0 before the first.
+    number: of the round in play, counted from 1; 0 before the first. finished: of each round that is over the
+    record, its pair the number and its agents the players, and the points of each player.
     """
 
     over = fresh = False
@@ -61,7 +48,7 @@ class GamePlay(Play):
         self.order: tuple[int, ...] = tuple(range(len(setup.seats)))
         self._round: GameRound | None = None
         self.number = 0
-        self.finished: list[FinishedRound] = []
+        self.finished: list[tuple[RoundRecord, list[float]]] = []
 
     @staticmethod
     def fields(data: Data) -> Data:
@@ -119,8 +106,8 @@ class GamePlay(Play):
     @property
     def scores(self) -> list[float]:
         totals = [0.0] * len(self.order)
-        for done in self.finished:
-            totals = [total + gain for total, gain in zip(totals, done.points, strict=True)]
+        for _, points in self.finished:
+            totals = [total + gain for total, gain in zip(totals, points, strict=True)]
         return totals
 
     def next_round(self, seat: int | None, wish: Any) -> tuple[str, Any] | None:
@@ -171,18 +158,18 @@ class GamePlay(Play):
         if not self.round.over:
             return
         points = seat_points(self.round)
-        of_player = tuple(points[self.order.index(player)] for player in range(len(self.order)))
-        record = round_record(self.round, [str(player) for player in self.order])
-        self.finished.append(FinishedRound(self.number, self.order, of_player, record))
+        of_player = [points[self.order.index(player)] for player in range(len(self.order))]
+        self.finished.append((round_record(self.round, [str(player) for player in self.order]), of_player))
 
     def last_choice(self, seat: int) -> int | None:
-        return self.round.last_step_of(seat)
+        who = self.round.players
+        return next((at for at in range(len(who) - 1, -1, -1) if who[at] == seat), None)
 
     def back_to(self, place: int) -> None:
         """Go back to just before a step of the round. Raises ValueError if nobody chose it."""
         if not 0 <= place < len(self.round.taken) or self.round.players[place] < 0:
             raise ValueError(f"the round cannot go back to step {place}")
-        if self.finished and self.finished[-1].number == self.number:
+        if self.finished and self.finished[-1][0].pair == self.number:
             self.finished.pop()
         self.round.back_to(place)
 
@@ -214,9 +201,7 @@ class GamePlay(Play):
         return lambda: face.moves(hand)
 
     def view(self, you: int | None, hands: bool) -> Data:
-        ended = [
-            {"number": done.number, "points": list(done.points)} for done in self.finished[-SHOWN_ROUNDS:]
-        ]
+        ended = [{"number": done.pair, "points": points} for done, points in self.finished[-SHOWN_ROUNDS:]]
         return {
             **round_view(self.game, self.round, you, hands),
             "waiting": "next" if self.round.over else None,
@@ -234,7 +219,9 @@ class GamePlay(Play):
 
     def record(self, which: str = "") -> str:
         """Return the records of the rounds that are over, which hide nothing, one line of JSON each."""
-        named = (replace(one.record, agents=tuple(self.names[p] for p in one.order)) for one in self.finished)
+        named = (
+            replace(one, agents=tuple(self.names[int(p)] for p in one.agents)) for one, _ in self.finished
+        )
         return "".join(
             json.dumps(record.to_json(), ensure_ascii=False, separators=(",", ":")) + "\n" for record in named
         )

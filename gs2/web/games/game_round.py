@@ -100,10 +100,6 @@ class GameRound:
         del self.states[steps + 1 :], self.players[steps:], self.taken[steps:]
         self.marked = {at: marks for at, marks in self.marked.items() if at < steps}
 
-    def last_step_of(self, seat: int) -> int | None:
-        """Return the place of a seat's last action, None if it has not acted."""
-        return next((at for at in range(len(self.players) - 1, -1, -1) if self.players[at] == seat), None)
-
     def history(self) -> Array:
         """Return the actions from the root to here, [steps] of the game's action dtype."""
         return np.concatenate(self.taken) if self.taken else self.game.actions(self.states[0]).values[:0]

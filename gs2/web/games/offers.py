@@ -94,16 +94,13 @@ def offered_agents(given: Sequence[str] = (), own: OwnGames | None = None) -> tu
 
 def _shipped() -> list[AgentOffer]:
     """Return the agents of the networks that come with the package, with search and without."""
-    found = []
-    for game in NETWORKED:
-        path = shipped_file(game)
-        if path is not None and path.is_file():
-            for label, name, about in (
-                ("network+search", "network+rollout", "network_search"),
-                ("network", "network", "network"),
-            ):
-                found.append(AgentOffer(label=label, name=name, about=about, games=(game,), exactly=game))
-    return found
+    there = [game for game in NETWORKED if (path := shipped_file(game)) is not None and path.is_file()]
+    ways = (("network+search", "network+rollout", "network_search"), ("network", "network", "network"))
+    return [
+        AgentOffer(label=label, name=name, about=about, games=(game,), exactly=game)
+        for game in there
+        for label, name, about in ways
+    ]
 
 
 def _named_file(base: str) -> Path | None:

@@ -93,7 +93,7 @@ def test_an_agent_that_loads_slowly_hints_and_plays_at_a_table_of_before_a_resta
     kuhn(tmp_path / "tables", ("person", label)).close()
 
     async def play() -> None:
-        house = House(tmp_path / "tables", game_agents=[f"{own_agent(tmp_path, loading=2.5)}:Slow"])
+        house = House(tmp_path / "tables", GameTables([f"{own_agent(tmp_path, loading=2.5)}:Slow"]))
         await house.open()
         table = await house.table("abcdefgh")
         asked = asyncio.create_task(found(house.games.hint(table.play, 0, label)))

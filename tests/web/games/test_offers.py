@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from blueprint.networks import shipped_file
 from blueprint.protocol import UnknownAgent
 from games.registry import load_game
+from gs2.web.games.game_tables import GameTables
 from gs2.web.games.offers import NETWORKED, AgentOffer, offered_agents, seat_labels, without_folders
 from gs2.web.house import House
 from gs2.web.tables.table import Refused
@@ -149,7 +150,7 @@ def test_a_table_names_no_folder_of_an_agent_that_cannot_be_had_or_fails(tmp_pat
     asked = {"seats": ["mine.py:Broken"] * 4, "pace": 0}
 
     async def sit() -> list[str]:
-        house = House(tmp_path / "tables", agents=[f"{file}:Broken"])
+        house = House(tmp_path / "tables", GameTables(own_agents=[f"{file}:Broken"]))
         (tmp_path / "tables").mkdir()
         file.write_text("def Broken():\n    raise OSError(2, 'cannot be read', __file__)\n")
         with pytest.raises(Refused) as failed:
