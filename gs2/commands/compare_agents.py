@@ -160,12 +160,7 @@ def match(words: tuple[str, ...], text: str | None, output: Path | None, as_json
             done = f"{len(found.games.numbers):,} of {meeting.pairs:,} pairs"
             tell(f"{a} – {b}: {done}  {found.net:+.4f} {found.unit}")
 
-        result = arena.play(
-            meeting,
-            output=files,
-            progress=progress,
-            stop=asked,
-        )
+        result = arena.play(meeting, output=files, progress=progress, stop=asked)
     if len(result.games.numbers):
         if as_json:
             print_json(result.to_json())
@@ -284,13 +279,7 @@ def ladder(
             who = f"{found.meeting.a} – {found.meeting.b}"
             tell(f"{done:,} of {total:,} pairs  {who} {found.net:+.4f} {found.unit}")
 
-        found = play_ladder(
-            plan,
-            arena=arena,
-            output=output,
-            progress=progress,
-            stop=asked,
-        )
+        found = play_ladder(plan, arena=arena, output=output, progress=progress, stop=asked)
     if found is None:
         end_interrupted(asked, output)
     if plot is not None:

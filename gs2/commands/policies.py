@@ -44,11 +44,7 @@ LISTEN_EVERY = 0.2
     show_default=True,
     help="CFR variant: cfr, cfr+, lcfr, dcfr, pcfr+, dcfr+ or pdcfr+.",
 )
-@click.option(
-    "--iterations",
-    type=COUNT,
-    help="Stop after this many iterations in all.  [default: 1000]",
-)
+@click.option("--iterations", type=COUNT, help="Stop after this many iterations in all.  [default: 1000]")
 @click.option("--target", type=POSITIVE, help="Stop at this exploitability, in payoffs.")
 @click.option("--seconds", type=POSITIVE, help="Stop after this many seconds.")
 @click.option(

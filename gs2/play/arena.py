@@ -183,10 +183,7 @@ class Arena:
         meeting = replace(meeting, terms=contest.terms)
         files = output if isinstance(output, MatchFiles) else MatchFiles(output)
         told, peak, count = (Pace(), Pace()), 0.0, 0
-        identities = (
-            contest.identity(meeting.a, named=meeting.called is None),
-            contest.identity(meeting.b),
-        )
+        identities = (contest.identity(meeting.a, named=meeting.called is None), contest.identity(meeting.b))
         with MatchBook(files, _header(meeting, identities), contest.teams) as book:
 
             def result() -> MeetingResult:

@@ -105,12 +105,7 @@ def _in_script(text: str) -> str:
 
 
 def standalone_page(
-    title: str,
-    entry: str,
-    data: Any,
-    *,
-    styles: Sequence[str] = (),
-    scripts: Sequence[str] = (),
+    title: str, entry: str, data: Any, *, styles: Sequence[str] = (), scripts: Sequence[str] = ()
 ) -> str:
     """Return one HTML file that shows `data` and needs no network.
 
@@ -133,10 +128,7 @@ def standalone_page(
 def review_page(review: dict[str, Any]) -> str:
     """Return a review as one HTML file. review: as `gs2 review --json` prints it."""
     return standalone_page(
-        f"{review['name']} – gs2 review",
-        "review.js",
-        review,
-        styles=["cards.css", "review.css"],
+        f"{review['name']} – gs2 review", "review.js", review, styles=["cards.css", "review.css"]
     )
 
 

@@ -24,13 +24,7 @@ from gs2.commands.common import (
     stderr,
     stdout,
 )
-from gs2.commands.guandan.options import (
-    FILLED,
-    dialect_option,
-    token_option,
-    verbose_option,
-    workers_option,
-)
+from gs2.commands.guandan.options import FILLED, dialect_option, token_option, verbose_option, workers_option
 from gs2.commands.progress import working
 
 if TYPE_CHECKING:

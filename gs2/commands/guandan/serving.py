@@ -11,13 +11,7 @@ import click
 
 from games.support.interruption import INTERRUPTED
 from gs2.commands.common import COUNT, NAMES, NOT_NEGATIVE, OUTPUT_FOLDER, SEED, need_extra, stderr
-from gs2.commands.guandan.options import (
-    FILLED,
-    dialect_option,
-    token_option,
-    verbose_option,
-    workers_option,
-)
+from gs2.commands.guandan.options import FILLED, dialect_option, token_option, verbose_option, workers_option
 from gs2.commands.progress import working
 
 if TYPE_CHECKING:
@@ -91,9 +85,7 @@ if TYPE_CHECKING:
     help="Seconds from the fourth player to the deal; some clients lose what comes with the handshake.",
 )
 @click.option(
-    "--sessions",
-    type=COUNT,
-    help="Stop after this many tables have played.  [default: run until stopped]",
+    "--sessions", type=COUNT, help="Stop after this many tables have played.  [default: run until stopped]"
 )
 @click.option(
     "--grace",

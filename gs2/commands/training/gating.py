@@ -32,10 +32,7 @@ def _enough(ctx: click.Context, param: click.Parameter, value: int | None) -> in
 
 @click.command()
 @click.argument("candidate", type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@click.option(
-    "--against",
-    help="Agent that it must beat.  [default: the shipped network]",
-)
+@click.option("--against", help="Agent that it must beat.  [default: the shipped network]")
 @click.option("--game", "text", help="Game string.  [default: what the candidate was trained on]")
 @click.option("--pairs", type=COUNT, callback=_enough, help="Most deals, each played twice.  [default: 8000]")
 @click.option(
@@ -45,10 +42,7 @@ def _enough(ctx: click.Context, param: click.Parameter, value: int | None) -> in
 @click.option("--processes", type=CORES, help="Number of processes.  [default: all cores]")
 @ON
 @click.option(
-    "--export",
-    "target",
-    type=OUTPUT_FILE,
-    help="Write the candidate there for inference, if it is better.",
+    "--export", "target", type=OUTPUT_FILE, help="Write the candidate there for inference, if it is better."
 )
 @click.option(
     "-o",

@@ -47,9 +47,7 @@ if TYPE_CHECKING:
     "GuanDan, else 10]",
 )
 @click.option(
-    "--decisions",
-    type=COUNT,
-    help="End after this many decisions, those of a resumed run included.",
+    "--decisions", type=COUNT, help="End after this many decisions, those of a resumed run included."
 )
 @click.option(
     "--measure",
