@@ -40,13 +40,10 @@ IN_ONE_LINE = [
     ("ladder greedy random --plot no/folder/x.svg", "must exist"),
     ("play --with nobody-of-that-name", "nobody-of-that-name"),
     ("play --rules house", "house"),
-    (
-        "serve --host 203.0.113.1 --token x --agents greedy,1:human",
-        "name agents; got human; people sit down",
-    ),
-    ("serve --host 203.0.113.1 --token x --fallback human", "name agents; got human; people sit down"),
 ]
 REFUSED = [
+    ("serve --host 203.0.113.1 --token x --agents greedy,1:human", "got human; people sit down by gs2 play"),
+    ("serve --host 203.0.113.1 --token x --fallback human", "got human; people sit down by gs2 play"),
     ("match --game kuhn_pokr uniform uniform", "did you mean kuhn_poker"),
     ("match 'liars_dice(dice=5)' cfr:10 uniform", "must fit into"),
     ("match 'liars_dice(dice=5)' uniform+gs2+ uniform", "train a network (gs2 train GAME)"),
