@@ -5,8 +5,8 @@
 It knows nothing of GuanDan: it sees an observation, a row of features for each listed move, and a mask. It
 learns Q(observation, move), linear in the move's features and their products with two facts of the
 observation, by ridge regression on what followed in rounds of random play: the cards that each move and the
-later ones got rid of, discounted, and what the round paid at the end. Then it plays the best move. Some ten
-seconds. Needs: pip install 'gs2[pettingzoo]'.
+later ones got rid of, discounted, and what the round paid at the end. Then it plays the best move. It takes
+some ten seconds. Needs: pip install 'gs2[pettingzoo]'.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
     python examples/large_game.py [DECISIONS]
 
-Poker as von Neumann drew it: each player gets a number, and the higher one wins. Players raise the stake in
-turn, call, or fold. With 2,000 numbers the tree has over fifty million histories.
+Poker as von Neumann modelled it: each player gets a number, and the higher one wins. Players in turn raise
+the stake, call, or fold. With 2,000 numbers the tree has over fifty million histories.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Choose the histories of a subgame by a rule of one's own, and see what it is worth.
+"""Choose the histories of a subgame by your own rule, and see what it is worth.
 
     python examples/own_generator.py
 

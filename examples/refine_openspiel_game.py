@@ -1,4 +1,4 @@
-"""Refine a strategy for a game of OpenSpiel, and hand it back as a policy of OpenSpiel.
+"""Refine a strategy for an OpenSpiel game, and export it as an OpenSpiel policy.
 
     python examples/refine_openspiel_game.py
 
