@@ -315,7 +315,9 @@ class DealProblem:
         group = np.array([_infosets(deals.states, opponent) for opponent in opponents], np.int32)
         order = np.argsort(group[0], kind="stable")
         self.deals, self.values, group = deals.take(order), values[:, order], group[:, order]
-        even = _even(self.values, group)
+        # averaged within each opponent's infosets
+        pairs = zip(self.values, group, strict=True)
+        even = np.array([(np.bincount(at, row) / np.bincount(at))[at] for row, at in pairs])
         self.entry = Entry(opponents, group, even, self.deals.weights, np.ones(len(deals)))
         self.solved = np.full_like(values, np.nan)
 
@@ -415,12 +417,6 @@ def _chance(deals: Worlds, opponents: tuple[int, ...]) -> NDArray[np.float64]:
 def _infosets(states: NDArray[Any], seat: int) -> NDArray[np.int64]:
     """Return the number of the infoset of a seat that each state is in, [n]."""
     return np.unique(_GAME.infoset_key(states, seat), axis=0, return_inverse=True)[1].reshape(-1)
-
-
-def _even(alternative: NDArray[np.float64], group: NDArray[np.int32]) -> NDArray[np.float64]:
-    """Return alternative values averaged within each opponent's infosets."""
-    pairs = zip(alternative, group, strict=True)
-    return np.array([(np.bincount(at, row) / np.bincount(at))[at] for row, at in pairs])
 
 
 def _own_policies(

@@ -408,27 +408,6 @@ class Room(RecordedGames):
                 seat.connection.seat = None
         self._finished(self)
 
-    # --- asking ---
-
-    def _ask(self, seats: Sequence[int]) -> None:
-        now = time.monotonic()
-        for index in seats:
-            seat = self.seats[index]
-            seat.due, seat.since, seat.wrong = self.session.pending[index], now, 0
-            if seat.lost is None:
-                seat.deadline = seat.limit = now + (self._limit if seat.missed < self.config.missed else 0.0)
-            else:
-                seat.deadline, seat.limit = max(seat.lost + self.config.reconnect, now), None
-            if seat.host is not None:
-                self._ask_host(seat, seat.host)
-                continue
-            seat.asked = self.request(seat)
-            if seat.connection is not None:
-                seat.connection.send(seat.asked)
-            if seat.deadline <= now:
-                # nobody to wait for; not within this call, for a table of such seats would recurse
-                asyncio.get_running_loop().call_soon(self._nobody, seat, seat.due)
-
     def _nobody(self, seat: Seat, due: Pending) -> None:
         if seat.due is due and self.state == "playing":
             self._overdue(seat)
@@ -489,22 +468,19 @@ class Room(RecordedGames):
         """Deal to every seat, or tell everybody; the last game ends the room."""
         super().told(news)
         if isinstance(news, Dealt):
-            self._deal()
+            self._trick = Trick()
+            self.log.clear()
+            for seat in self.seats:
+                seat.hand = (-1, b"")
+                if seat.user is None:
+                    continue
+                seat.beginning = self.dialect.beginning(seat.index, self._hand(seat.index), self.session)
+                if seat.connection is not None:
+                    seat.connection.queue(seat.beginning)
         for payload in self.dialect.words(news):
             self.broadcast(payload)
         if isinstance(news, GameCount) and news.played >= news.wanted:
             self.finish("played")
-
-    def _deal(self) -> None:
-        self._trick = Trick()
-        self.log.clear()
-        for seat in self.seats:
-            seat.hand = (-1, b"")
-            if seat.user is None:
-                continue
-            seat.beginning = self.dialect.beginning(seat.index, self._hand(seat.index), self.session)
-            if seat.connection is not None:
-                seat.connection.queue(seat.beginning)
 
     def chosen(self, seat: int, due: Pending, index: int) -> None:
         place = self.seats[seat]
@@ -529,7 +505,23 @@ class Room(RecordedGames):
                     connection.queue(word)
         elif session.opens:
             self._trick = Trick()
-        self._ask(seats)
+        now = time.monotonic()
+        for index in seats:
+            seat = self.seats[index]
+            seat.due, seat.since, seat.wrong = self.session.pending[index], now, 0
+            if seat.lost is None:
+                seat.deadline = seat.limit = now + (self._limit if seat.missed < self.config.missed else 0.0)
+            else:
+                seat.deadline, seat.limit = max(seat.lost + self.config.reconnect, now), None
+            if seat.host is not None:
+                self._ask_host(seat, seat.host)
+                continue
+            seat.asked = self.request(seat)
+            if seat.connection is not None:
+                seat.connection.send(seat.asked)
+            if seat.deadline <= now:
+                # nobody to wait for; not within this call, for a table of such seats would recurse
+                asyncio.get_running_loop().call_soon(self._nobody, seat, seat.due)
 
 
 def _choices(due: Pending) -> MoveList:
