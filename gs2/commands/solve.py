@@ -483,7 +483,13 @@ def print_result(
     for note in result.cut_off:
         out.print(f"- {note}", soft_wrap=True)
     if best is not None:
-        _print_whole_game(best, replaced)
+        covers = "this infoset" if replaced == 1 else f"the {replaced} infosets that this search covers"
+        before, after, gain = (_payoff(value, 6) for value in (best[0], best[1], best[1] - best[0]))
+        out.print(
+            f"[bold]Whole game[/bold]: the opponent's best response wins {before} against the blueprint, "
+            f"{after} with {covers} refined ({gain})",
+            soft_wrap=True,
+        )
     elif result.sampled is not None:
         _print_sample(result.sampled, result.config)
     elif result.seats is not None:
@@ -536,18 +542,6 @@ def _print_sample(size: SampleSize, config: SearchConfig) -> None:
     else:
         words = "none of the opponent infosets drawn gains; of others it is only likely"
     stdout().print(f"[bold]Sample[/bold]: {drawn}; {words}", soft_wrap=True)
-
-
-def _print_whole_game(best: Sequence[float], replaced: int) -> None:
-    """Say what the opponent's best response in the whole game wins."""
-    covers = "this infoset" if replaced == 1 else f"the {replaced} infosets that this search covers"
-    stdout().print(
-        f"[bold]Whole game[/bold]: the opponent's best response wins {_payoff(best[0], 6)} "
-        "against the blueprint, "
-        f"{_payoff(best[1], 6)} with {covers} refined "
-        f"({_payoff(best[1] - best[0], 6)})",
-        soft_wrap=True,
-    )
 
 
 def _print_rest(total: int, limit: int | None) -> None:

@@ -134,7 +134,9 @@ async def _serve(
 
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(number, stop, number)
-        url = _url(host, token, listening)
+        query = "" if token is None else f"?token={quote(token, safe='')}"
+        place = f"{f'[{host}]' if ':' in host else host}:{listening.getsockname()[1]}"
+        url = f"http://{place}/{query}"
         task = asyncio.ensure_future(server.serve(sockets=[listening]))
         while not server.started and not task.done():
             await asyncio.sleep(0.02)
@@ -144,11 +146,6 @@ async def _serve(
             _announce(url, house.damaged, show=shown[1])
         await task
     return heard[0] if heard else None
-
-
-def _url(host: str, token: str | None, listening: socket.socket) -> str:
-    query = "" if token is None else f"?token={quote(token, safe='')}"
-    return f"http://{f'[{host}]' if ':' in host else host}:{listening.getsockname()[1]}/{query}"
 
 
 def _announce(url: str, damaged: list[str], *, show: bool | None) -> None:

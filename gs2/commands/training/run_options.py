@@ -22,7 +22,7 @@ MOVE_GAMES = ("DouDiZhu", "Big2")
 
 
 class RecipeType(click.ParamType):  # type: ignore[type-arg]  # generic from click 8.3 on
-    """The name of a recipe; "help" prints them all instead."""
+    """The name of a recipe; "help" prints each system, its source, its fields and its paper's claim."""
 
     name = "recipe"
 
@@ -33,7 +33,11 @@ class RecipeType(click.ParamType):  # type: ignore[type-arg]  # generic from cli
 
         try:
             if value == LIST and ctx is not None:
-                _show_recipes()
+                out = stdout()
+                for recipe in paper_part("recipes", "--recipe").values():
+                    out.print(f"[bold]{recipe.name}[/bold]: {recipe.system}", soft_wrap=True, highlight=False)
+                    for name, words in recipe.told().items():
+                        out.print(f"  {name}: {words}", soft_wrap=True, highlight=False, markup=False)
                 ctx.exit()
             return str(paper_part("recipe", "--recipe")(str(value)).name)
         except ConfigError as error:
@@ -41,16 +45,6 @@ class RecipeType(click.ParamType):  # type: ignore[type-arg]  # generic from cli
 
 
 RECIPE = RecipeType()
-
-
-def _show_recipes() -> None:
-    """Print each system, its source, its fields and the claim of its paper."""
-    from blueprint.paper_parts import paper_part
-
-    for recipe in paper_part("recipes", "--recipe").values():
-        stdout().print(f"[bold]{recipe.name}[/bold]: {recipe.system}", soft_wrap=True, highlight=False)
-        for name, words in recipe.told().items():
-            stdout().print(f"  {name}: {words}", soft_wrap=True, highlight=False, markup=False)
 
 
 def changed_fields(kind: Any, seed: int | None, **settings: tuple[str, ...]) -> dict[str, Any]:
