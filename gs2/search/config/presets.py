@@ -125,7 +125,7 @@ PRESET_NOTES: dict[str, str] = {
     "gs2-clusters": "k histories, one for each cluster of alternative values",
     "mirror-descent": "one step on the blueprint's action values, without a subgame",
     "gs2-s": "one step from k histories that represent strata of all, against three answers; no subgame",
-    "gs2": "histories drawn; actions compared by rollouts, as far from the blueprint as luck cannot explain",
+    "gs2": "actions compared by rollouts from drawn histories; only gains that luck cannot explain count",
     "rollout": "as gs2, over the few best actions of a deterministic blueprint, such as a greedy network",
     "gs2+": "the whole closure, or a summary of it, or gs2-d, as time allows; mixed in as far as certified",
     "gs2+path": "gs2+ against the opponent's whole path; needs values off the path, as `path` does",
