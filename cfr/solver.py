@@ -130,9 +130,9 @@ class Solver:
         self.form = form
         self.variant = variant(variant_name)
         self.iteration = 0
-        v = self.variant
+        v, lead = self.variant, 1 + (form.sides[0].n_sequences == 1)  # who decides alone leads
         self.noise = REGRET_NOISE * form.payoff_scale * form.total_weight
-        row = (v.alpha, v.beta, v.gamma, v.clip, v.predictive, v.alternating, self.noise)
+        row = (v.alpha, v.beta, v.gamma, v.clip, v.predictive, v.alternating * lead, self.noise)
         self._variant = tuple(float(number) for number in row)
         self._discounts = kernels.discounts_until(np.zeros((0, 4)), 0, v)
         self._play = FormArrays(form)

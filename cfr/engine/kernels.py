@@ -170,7 +170,7 @@ def iterate(
 ) -> None:
     """Run iterations t0 + 1 … t0 + n. With n = 0 only fill both sides' plans, and their values against them.
 
-    ways: how sweeps are compiled. variant: as `Solver` has it; alternating must be 0 if n is.
+    ways: how sweeps are compiled. variant: as `Solver` has it; alternating is 0 if n is, 2 if side 1 leads.
     sides, boxes: `arrays` of the layout; boxes[s] pay side s. states: (regret, prediction, policy,
     strategy_sum, stamp) of each side; works: (plan, reach, value, marked).
     """
@@ -178,14 +178,14 @@ def iterate(
     side = side_addresses(sides[0]), side_addresses(sides[1])
     box, state, work = address(boxes), address(states), address(works)
     discounts = address(discount)
-    alternating = variant[5] > 0
+    alternating, lead = variant[5] > 0, 1 if variant[5] > 1 else 0
     for t in range(t0 + 1, t0 + (n if n > 0 else 1) + 1):
         weight = float(t) ** variant[2] if n > 0 else 0.0
-        for s in range(2):
-            # Side 0 learns from what side 1 plays; then, where they take turns, side 1 from its answer. A
-            # side's policy is swept down before side 0 learns or, side 0's in turns, before side 1 does.
-            for down in range(1, -1, -1):
-                learner = 0 if down == 1 or not alternating else 1
+        for s in (lead, 1 - lead):
+            # The leader learns from what the other plays; then, where they take turns, that one from its
+            # answer. A policy is swept down before the leader learns or, its own in turns, before the other.
+            for down in (1 - lead, lead):
+                learner = lead if down != lead or not alternating else 1 - lead
                 if s == learner:
                     policy, sums = state[down][2], state[down][3]
                     mine, theirs = work[down], work[1 - down]

@@ -138,6 +138,19 @@ def test_every_iteration_of_the_kernel_is_the_plain_one(
 
 @ROWS
 @MODES
+@pytest.mark.parametrize("teams", [(0, 1), (1, 0)], ids=["side 0", "side 1"])
+def test_a_seat_that_decides_alone_learns_as_plainly_described(
+    name: str, alternating: bool, teams: tuple[int, int]
+) -> None:
+    tree = random_tree(2, teams=teams, deciding=1)
+    assert set(tree.infoset_player) == {0}
+    assert_each_iteration_agrees(
+        Solver(tree, row := variant(name, alternating=alternating)), PlainCfr(tree, row), amount(20, 8)
+    )
+
+
+@ROWS
+@MODES
 def test_trees_with_three_deciding_seats_are_solved_as_plainly_described(
     name: str, alternating: bool
 ) -> None:
