@@ -180,7 +180,7 @@ def check_description(path: str | Path, description: dict[str, Any], kinds: dict
         value = description[name]
         numeric = kind in (int, float)
         fits = isinstance(value, int | float if kind is float else kind) and isinstance(value, bool) <= (
-            kind is bool
+            kind in (bool, object)
         )
         if not fits or (numeric and not 0 <= value < float("inf")):
             wanted = "a number of at least 0" if numeric else kind.__name__
