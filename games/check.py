@@ -24,7 +24,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from games.game import CHANCE, TERMINAL, Game, GameError
+from games.game import CHANCE, TERMINAL, Game, GameError, require_payoff_size
 from games.infosets import infoset_at
 from games.infosets.factored import FactoredGame, check_factored
 from games.infosets.histories import follow_lines
@@ -199,6 +199,7 @@ def _check_description(game: Game) -> None:
     numbers = isinstance(told, (tuple, list)) and all(isinstance(x, (int, float, np.number)) for x in told)
     right = numbers and len(told) == 2 and told[0] <= told[1]
     _require(game, right, "payoff_range", "must be (smallest, largest) as numbers", told)
+    require_payoff_size(game)
 
 
 def _check_player(game: Game, states: Array) -> NDArray[np.int8]:
@@ -435,8 +436,9 @@ def check_sampling(game: Game, rng: np.random.Generator, *, small: bool) -> None
             there = bool((game.player(found.states) == trail.acting).all())
             rule = f"must be {trail.acting} where player {trail.player} saw it act"
             _require(game, there, "player", rule, "another")
-            _check_all(game, trail, found.states, found.chance, listed)
-            _check_thinned(game, trail, float(found.chance.sum()), len(found), rng)
+            if found.scaled:
+                _check_all(game, trail, found.states, found.chance, listed)
+                _check_thinned(game, trail, float(found.chance.sum()), len(found), rng)
         if own is None:
             continue
         lines = own(trail.infoset, DRAWS, rng)

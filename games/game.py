@@ -151,6 +151,20 @@ def not_zero_sum(name: str) -> GameError:
     )
 
 
+LARGEST_PAYOFF = 1e150
+"""In size; a game's largest is 0 or no smaller than 1 by this, so that its square is a number above 0."""
+
+
+def require_payoff_size(game: Game) -> None:
+    """Raise GameError for payoffs whose squares are too large, or too small, for floating-point numbers."""
+    largest = max(map(abs, game.payoff_range))
+    if largest != 0 and not 1 / LARGEST_PAYOFF <= largest <= LARGEST_PAYOFF:
+        raise GameError(
+            f"{game.name}: the largest payoff must be 0, or of a size from {1 / LARGEST_PAYOFF:g} to "
+            f"{LARGEST_PAYOFF:g}; got payoffs in {game.payoff_range}; count them in another unit"
+        )
+
+
 def payoff_span(game: Game) -> float:
     """Return the largest payoff minus the smallest, a unit to divide by: 1 where all payoffs are equal."""
     low, high = game.payoff_range

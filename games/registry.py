@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pkgutil import resolve_name
 from typing import Any
 
-from games.game import Game, GameError, not_zero_sum
+from games.game import Game, GameError, not_zero_sum, require_payoff_size
 from games.parameters import Int, Parameter
 from games.support.near import near
 from games.support.own import entry_point, entry_points_of, is_own, own_object
@@ -203,6 +203,7 @@ def _own_game(text: str, found: Any, general_sum: bool) -> Game:
 def _solvable(game: Game, general_sum: bool) -> Game:
     if not general_sum and not getattr(game, "zero_sum", True):
         raise not_zero_sum(game.name)
+    require_payoff_size(game)
     return game
 
 

@@ -13,14 +13,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from hashlib import blake2b
-from math import isfinite
 from typing import Any, Generic, NoReturn, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from games.base import TwoPlayerGame
-from games.game import CHANCE, TERMINAL, GameError, Infoset
+from games.game import CHANCE, LARGEST_PAYOFF, TERMINAL, GameError, Infoset
 from games.infosets import find_infoset, normal_text
 from games.ragged import Ragged
 from games.support.array_types import Array, Bytes, Ints
@@ -394,8 +393,8 @@ class SimpleGame(LineGame[_Position]):
         except (TypeError, ValueError):
             one = []
         payoffs = (one[0], 0.0 - one[0]) if len(one) == 1 and self.num_players == 2 else tuple(one)
-        if len(payoffs) != self.num_players or not all(isfinite(chips) for chips in payoffs):
-            rule = f"must be a number, seat 0's, or {self.num_players} finite ones"
+        if len(payoffs) != self.num_players or not all(abs(chips) <= LARGEST_PAYOFF for chips in payoffs):
+            rule = f"must be a number, seat 0's, or {self.num_players}, of at most {LARGEST_PAYOFF:g}"
             self._refuse("payoff", rule, line, told)
         return payoffs
 

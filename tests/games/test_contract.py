@@ -245,6 +245,19 @@ def test_check_game_wants_a_payoff_range_of_two_numbers(told: object) -> None:
     check_game(game, np.random.default_rng(0))
 
 
+@pytest.mark.parametrize("chip", [1e151, np.inf, 1e-151])
+def test_payoffs_whose_squares_are_no_numbers_are_refused(
+    chip: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    game = KuhnPoker()
+    game.payoff_range = (-chip, chip)
+    with pytest.raises(GameError, match="the largest payoff must be 0, or of a size from 1e-150 to 1e"):
+        check_game(game, np.random.default_rng(0))
+    monkeypatch.setattr(KuhnPoker, "payoff_range", game.payoff_range)
+    with pytest.raises(GameError, match="count them in another unit"):
+        load_game("kuhn_poker")
+
+
 def test_check_game_follows_few_histories_of_a_game_that_goes_on_and_on() -> None:
     batches: list[int] = []
 

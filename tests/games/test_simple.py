@@ -150,6 +150,7 @@ BROKEN: dict[str, tuple[str, Any]] = {
     "words must be one line, not blank": ("words", lambda right, s, c: " " if c == "bet" else right),
     "words must be one line": ("words", lambda right, s, c: f"{right}\nnow"),
     "payoff must be a number": ("payoff", lambda right, s: None if s[1] == "pbb" else right),
+    "payoff must be a number, seat 0's, or 2, of at most 1e": ("payoff", lambda right, s: right * 1e151),
     "payoff must answer at every history; it raised KeyError": ("payoff", lambda right, s: {}[s]),
     "sees must be words": ("sees", lambda right, s, p: 3),
     "sees must differ where the choices": (
