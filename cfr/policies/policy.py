@@ -399,12 +399,7 @@ def save_policy(path: str | Path, policy: Policy, state: Mapping[str, Any] | Non
         "n_infosets": policy.n_infosets,
         "n_slots": len(policy.probs),
     }
-    arrays: dict[str, Any] = {
-        "probs": policy.probs,
-        "infoset_player": policy.infoset_player,
-        "infoset_offset": policy.infoset_offset,
-        "infoset_key": policy.infoset_key,
-    }
+    arrays: dict[str, Any] = {name: getattr(policy, name) for name, _, _ in _ARRAYS}
     if state is not None:
         meta["state"] = {k: v for k, v in state.items() if not isinstance(v, np.ndarray)}
         arrays |= {f"state_{k}": v for k, v in state.items() if isinstance(v, np.ndarray)}
@@ -431,10 +426,9 @@ def load_policy(path: str | Path, game: str | None = None, tree: FlatTree | None
             f"{path}: the policy must belong to {game}; it is for {meta['game']}; "
             f"make one with `gs2 blueprint '{game}'`"
         )
-    names = ("probs", "infoset_player", "infoset_offset", "infoset_key")
     try:
         made_on = str(meta.get("tree", ""))
-        kept = {name: arrays[name] for name in names}
+        kept = {name: arrays[name] for name, _, _ in _ARRAYS}
         policy = Policy(game=meta["game"], note=meta["note"], tree=made_on, **kept)
     except KeyError as missing:
         raise PolicyError(f"{path}: a policy file must hold {missing}; make it again") from None
@@ -461,13 +455,11 @@ def load_state(path: str | Path, tree: FlatTree | None = None) -> dict[str, Any]
     if tree is not None and meta["digest"] != _digest_of(tree):
         raise PolicyError(
             f"{path}: a run must continue with the infosets it began with; {meta['game']} has others "
-            "now; use "
-            "--fresh to replace it"
+            "now; use --fresh to replace it"
         )
     if not isinstance(meta["state"], dict):
         raise PolicyError(f"{path}: the state of its run must be an object; make the policy again")
-    prefix = "state_"
-    saved = {name[len(prefix) :]: value for name, value in arrays.items() if name.startswith(prefix)}
+    saved = {k.removeprefix("state_"): v for k, v in arrays.items() if k.startswith("state_")}
     return {**meta["state"], **saved}
 
 

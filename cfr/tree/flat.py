@@ -8,6 +8,7 @@ decisions, unless the player has forgotten it.
 from __future__ import annotations
 
 import hashlib
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Self
@@ -285,9 +286,15 @@ def array_digest(*arrays: NDArray[np.generic]) -> str:
     """Return a fingerprint of arrays of whole numbers and of fractions, 32 hexadecimal digits.
 
     Fractions count in single precision: what another machine or release rounds otherwise is no other tree.
+    Those that it does not hold count in another unit, a power of 2.
     """
     found = hashlib.blake2b(digest_size=16)
     for array in arrays:
+        largest = float(np.abs(array).max(initial=0)) if array.dtype.kind == "f" else 0.0
+        if largest and not 2**-100 <= largest < 2**127:
+            exponent = math.frexp(largest)[1]
+            array = np.ldexp(array, -exponent)
+            found.update(str(exponent).encode())
         kept = np.ascontiguousarray(array, "<f4" if array.dtype.kind == "f" else "<i4") + 0  # -0.0 is 0.0
         found.update(repr(kept.shape).encode())
         found.update(kept.data)

@@ -263,6 +263,14 @@ def test_arrays_that_are_no_tree_are_refused(name: str, change: Callable, rule: 
         replace(tree, **{name: change(getattr(tree, name))}).validate()
 
 
+@pytest.mark.parametrize("chip", [1e-140, 1e140])
+def test_trees_of_large_and_small_payoffs_have_fingerprints_of_their_own(chip: float) -> None:
+    tree = grow(load_game("kuhn_poker"))
+    paid = [replace(tree, returns=tree.returns * size).digest for size in (chip, 2 * chip, 3 * chip)]
+    assert len(set(paid)) == 3
+    assert replace(tree, returns=tree.returns * chip * (1 + 1e-12)).digest == paid[0]
+
+
 def test_a_tree_prints_in_three_lines() -> None:
     tree = grow(load_game("leduc_poker"))
     assert str(tree).splitlines() == [
