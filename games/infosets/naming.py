@@ -136,7 +136,8 @@ def unknown_infoset(game: Game, text: str, *, max_states: int | None = None) -> 
     alike = heapq.nlargest(200, texts, key=lambda other: _words_shared(words, other))
     closest = nearest(wanted, alike, cutoff=0.4) or list(texts)[:2]
     hints = " or ".join(f'"{texts[match]}"' for match in closest)
-    return GameError(f'{game.name}: no infoset is called "{text.strip()}"; did you mean {hints}?')
+    hint = f"did you mean {hints}?" if hints else "nobody decides in this game"
+    return GameError(f'{game.name}: no infoset is called "{text.strip()}"; {hint}')
 
 
 def _words_shared(words: set[str], text: str) -> int:
@@ -162,10 +163,14 @@ def joined_lines(text: str) -> str:
 
 
 def numbered(texts: Iterable[str]) -> list[str]:
-    """Return the texts, those that would be taken for an earlier one numbered from #2."""
+    """Return the texts, those that would be taken for an earlier one with the first free number from #2."""
     counts: dict[str, int] = {}
     distinct = []
     for text in texts:
-        number = counts[normal_text(text)] = counts.get(normal_text(text), 0) + 1
-        distinct.append(text if number == 1 else f"{text} #{number}")
+        word, name = text, normal_text(text)
+        while normal_text(word) in counts:
+            counts[name] += 1
+            word = f"{text} #{counts[name]}"
+        counts[normal_text(word)] = 1
+        distinct.append(word)
     return distinct

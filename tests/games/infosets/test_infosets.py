@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from games import GameError, TwoPlayerGame, decision_infosets, load_game
+from games import CHANCE, GameError, TwoPlayerGame, decision_infosets, load_game
 from games.infosets import find_infoset, infoset_at, naming, normal_text
 from games.registry import game_specs
 from games.research.kuhn_poker import KuhnPoker
+from tests.games.random_games import Node, NodeGame
 
 RECORDED = json.loads((Path(__file__).parents[2] / "data" / "efg.json").read_text())["games"]
 
@@ -106,6 +107,12 @@ def test_unknown_texts_come_with_near_matches(name: str, text: str, near: str) -
     with pytest.raises(GameError, match="no infoset is called") as caught:
         load_game(name).parse_infoset(text)
     assert near in str(caught.value)
+
+
+def test_a_game_in_which_nobody_decides_has_no_near_matches() -> None:
+    nobody = NodeGame("dealt", [Node(-1, 0, ((), ()), CHANCE, 1), Node(0, 0, ((), ()))])
+    with pytest.raises(GameError, match=r'no infoset is called "P0"; nobody decides in this game$'):
+        nobody.parse_infoset("P0")
 
 
 def test_a_game_without_a_reader_of_its_own_is_searched() -> None:

@@ -281,6 +281,10 @@ def test_equal_labels_are_two_actions_and_the_better_one_is_found(tmp_path: Path
     assert [game.action_text(game.root()[0], np.int64(k)) for k in (0, 1)] == ["x", "x #2"]
     empty = load(DUPLICATES.replace('"x"', '""'), tmp_path)
     assert [empty.action_text(empty.root()[0], np.int64(k)) for k in (0, 1)] == ["#1", "#2"]
+    numbered = 'p "" 1 1 "" { "a" "a" "a #2" } 0 t "" 1 "" { 1 -1 } t "" 2 "" { 2 -2 } t "" 3 "" { 0 0 }'
+    game = load(HEAD + numbered, tmp_path)
+    words = [game.action_text(game.root()[0], np.int64(k)) for k in range(3)]
+    assert words == ["a", "a #2", "a #2 #2"]
     chance = 'c "" 1 "" { "x" 1/3 "x" 2/3 } 0\nt "" 1 "" { 3 -3 }\nt "" 2 "" { -3 3 }\n'
     assert uniform_values(load(HEAD + chance, tmp_path))[0] == pytest.approx(-1.0)
 
