@@ -67,6 +67,14 @@ class _Particles:
         return _Particles(*(getattr(self, part.name)[rows] for part in fields(self)))
 
 
+_Done = tuple[int, NDArray[np.int64], _Particles, NDArray[np.int64]]
+"""Particles that have come to the end of their trails: level, rows there, themselves, and the units.
+
+units: [2, trails] int64: `target` and `chance` count in 1 / 2 ** these.
+"""
+FAINT = 1e-200
+
+
 @dataclass(eq=False)
 class Following:
     """Trails of one game followed together."""
@@ -100,7 +108,8 @@ class Following:
         exact = np.ones(count, bool)
         given_up = np.zeros(count, bool)
         self._sealed = np.full(count, not self.lenient)
-        done: list[tuple[int, NDArray[np.int64], _Particles]] = []
+        self._unit = np.zeros((2, count), np.int64)
+        done: list[_Done] = []
         ones, every = np.ones(count), np.arange(count)
         root = np.repeat(game.root(), count, axis=0)
         at, agrees = self._agree(root, every, np.full(count, -1))
@@ -122,7 +131,7 @@ class Following:
                 rows = np.flatnonzero(there)
                 self._sealed[now.of[there & now.met]] = False
                 now.met |= there
-                done.append((level, rows, now.take(rows)))
+                done.append((level, rows, now.take(rows), self._unit.copy()))
             # Others may act again while its player knows the same: such histories are of the infoset, too.
             going = np.flatnonzero(~(there & (who == seat[now.of])) & (who != TERMINAL))
             if len(going) == 0:
@@ -165,6 +174,7 @@ class Following:
                 target[alive],
                 part.met[rows],
             )
+            self._rescale(now)
             up, taken = going[rows], values[alive]
             now, up, taken = self._thin(now, up, taken, exact, given_up)
             self.steps.append((up, taken))
@@ -216,6 +226,16 @@ class Following:
         found: NDArray[np.float64] = part.target[rows] * np.where(own[rows], 1.0, drawn)
         return found
 
+    def _rescale(self, now: _Particles) -> None:
+        """Count what is all but impossible in another unit, a power of 2, lest it become 0 on the way."""
+        for unit, part in zip(self._unit, (now.target, now.chance), strict=True):
+            if len(part) and part.min() < FAINT:
+                most = np.zeros(len(self.trails))
+                np.maximum.at(most, now.of, part)
+                up = np.where(most < FAINT, -np.frexp(most)[1], 0)
+                unit += up
+                part[:] = np.ldexp(part, up[now.of])
+
     def _thin(
         self,
         now: _Particles,
@@ -244,7 +264,7 @@ class Following:
 
     def _gather(
         self,
-        done: list[tuple[int, NDArray[np.int64], _Particles]],
+        done: list[_Done],
         exact: NDArray[np.bool_],
         given_up: NDArray[np.bool_],
     ) -> list[HistorySample | None]:
@@ -252,27 +272,36 @@ class Following:
         found: list[HistorySample | None] = []
         for trail in range(len(self.trails)):
             mine = [
-                (level, rows[ended.of == trail], ended.take(ended.of == trail)) for level, rows, ended in done
+                (level, rows[ended.of == trail], ended.take(ended.of == trail), unit[:, trail])
+                for level, rows, ended, unit in done
+                if (ended.of == trail).any()
             ]
-            mine = [(level, rows, ended) for level, rows, ended in mine if len(rows)]
             if given_up[trail] or not mine:
                 found.append(None)
                 continue
-            lines = [self._lines(level, rows) for level, rows, _ in mine]
+            lines = [self._lines(level, rows) for level, rows, *_ in mine]
+            parts = [ended for _, _, ended, _ in mine]
+            units = mine[0][3]  # the largest: histories that come later are no likelier
+            target, chance = (
+                np.concatenate(
+                    [np.ldexp(getattr(part, name), units[at] - unit[at]) for *_, part, unit in mine]
+                )
+                for at, name in enumerate(("target", "chance"))
+            )
             sample = HistorySample(
                 Ragged.from_counts(
                     np.concatenate([line.counts for line in lines]),
                     np.concatenate([line.values for line in lines]),
                 ),
-                np.concatenate([ended.states for *_, ended in mine]),
-                np.concatenate([ended.chance for *_, ended in mine]),
-                np.concatenate([ended.players for *_, ended in mine]),
-                np.concatenate([ended.stands for *_, ended in mine]),
+                np.concatenate([ended.states for ended in parts]),
+                chance,
+                np.concatenate([ended.players for ended in parts]),
+                np.concatenate([ended.stands for ended in parts]),
                 bool(exact[trail]),
+                scaled=not units[1],
                 sealed=bool(exact[trail] and self._sealed[trail]),
             )
             if len(sample) > self.n:
-                target = np.concatenate([ended.target for *_, ended in mine])
                 kept, each = thinned(sample.stands * target, self.n, self.rng)
                 sample = sample.take(kept)
                 sample = replace(sample, stands=sample.stands * each)

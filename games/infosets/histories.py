@@ -27,8 +27,8 @@ class HistorySample:
     players: [n, P] float64, that of every player's own part under the policy; 1 without one.
     stands: [n] float64, how many histories each stands for, itself included; 1 where all are there.
     complete: whether these are all histories of the infoset.
-    scaled: whether sums over the sample estimate sums over the infoset; False for a game's own sample, of
-        which only ratios do.
+    scaled: whether sums over the sample estimate sums over the infoset; False for a game's own sample and
+        where chance leads there with less than 1e-200, of which only ratios do.
     sealed: whether every history that shows the player what it sees here leads to exactly one of these, or to
         the end of the game: whatever it sees later, it then sees below them. False where nobody looked.
     """

@@ -13,7 +13,7 @@ import pytest
 from numpy.typing import NDArray
 
 from cfr.values import Reach, reach
-from games import Game, GameError, Infoset, Ragged, check_game, load_game
+from games import CHANCE, Game, GameError, Infoset, Ragged, check_game, load_game
 from games.infosets import infoset_at
 from games.infosets.following import thinned
 from games.infosets.histories import HistorySample, follow_lines
@@ -22,7 +22,7 @@ from games.infosets.trail import Trail, find_trail, trails_along
 from games.research.leduc_poker import LeducPoker
 from gs2.policies.tabulate import policy_of
 from gs2.search.context import SearchContext
-from tests.games.random_games import RandomGame, RandomPlay
+from tests.games.random_games import Node, NodeGame, RandomGame, RandomPlay
 from tests.games.trees import line_to, watched
 from tests.patience import amount
 
@@ -49,6 +49,32 @@ def grown(name: str) -> tuple[SearchContext, Reach, NDArray[np.int64]]:
     tree = context.tree
     known = reach(tree, policy_of(PLAY, GAMES[name], tree))
     return context, known, np.flatnonzero(tree.player >= 0)
+
+
+def test_an_infoset_that_chance_all_but_never_deals_is_drawn_as_likely_as_its_histories_are() -> None:
+    """Seat 0 sees 8 dice of 10^40 sides show 1, and acts after a deal that it does not see."""
+    nodes, seen = [Node(-1, 0, ((), ()), CHANCE, 2)], ()
+    for _ in range(8):
+        at, seen = len(nodes) - 1, (*seen, 1)
+        nodes += [
+            Node(at, 0, ((*seen, "over"), ()), prob=1 - 1e-40),
+            Node(at, 1, (seen, ()), CHANCE, 2, 1e-40),
+        ]
+    last = len(nodes) - 1
+    nodes[last].count, asked = 3, (*seen, "asked")
+    nodes += [
+        Node(last, 0, (asked, ("waits",)), 0, 2, 0.75),
+        Node(last, 1, (asked, ("waits",)), 0, 2, 0.25 - 1e-10),
+        Node(last, 2, (seen, ("acts",)), 1, 1, 1e-10),
+    ]
+    for up in (last + 1, last + 2):
+        nodes += [Node(up, k, ((*asked, k), ("waits",)), payoff=k) for k in range(2)]
+    nodes.append(Node(last + 3, 0, ((*seen, "over"), ("acts", 0))))
+    game = NodeGame("dice", nodes)
+    check_game(game, rng(0))
+    sample = sample_infoset(game, infoset_at(game, np.array([last + 1]), 0), 10, rng(0))
+    assert sample.complete and not sample.scaled and sample.states.tolist() == [last + 1, last + 2]
+    np.testing.assert_allclose(sample.weights(), np.array([0.75, 0.25 - 1e-10]) / (1 - 1e-10), rtol=EXACT)
 
 
 @pytest.mark.parametrize("name", GAMES)
