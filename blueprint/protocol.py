@@ -67,6 +67,14 @@ class Blueprint(Protocol):
         ...
 
 
+def values_histories(blueprint: Blueprint) -> bool:
+    """Return whether a blueprint's values are those of single histories, with what these hide.
+
+    It then says so by an attribute of this name. Others answer from what the player knows.
+    """
+    return bool(getattr(blueprint, "values_histories", False))
+
+
 class MoveRows(Protocol):
     """What a network sees, in bytes. seat_bits, move_bits, hidden_bits: widths of the rows."""
 

@@ -12,7 +12,7 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from blueprint.protocol import Blueprint, Decisions
+from blueprint.protocol import Blueprint, Decisions, values_histories
 from games.game import Game, Infoset
 from games.support.configuration import ConfigError
 from games.support.spec import split_spec
@@ -21,7 +21,6 @@ from gs2.search.config.presets import PRESETS, preset
 from gs2.search.config.search import SearchConfig, needs_listing
 from gs2.search.context import SearchContext, Strategy
 from gs2.search.explain import listed_context
-from gs2.search.histories.infoset_values import values_histories
 from gs2.search.histories.sampled_growth import kept_actions
 from gs2.search.histories.seats import seen_by, trail_to
 from gs2.search.pipeline import refine_infoset

@@ -40,7 +40,7 @@ from gs2.policies.tabulate import tabulate
 from gs2.search.context import Search, Strategy
 from gs2.search.continuation_policies import continuation_blueprints
 from gs2.search.histories.enumerated import Considered, belief
-from gs2.search.subgame.leaf import CommonDraws, play_out
+from gs2.search.subgame.continuations import continuation_payoffs
 
 MOST_STAKED = 0.9
 """Share of the gambler's money that the largest possible loss may take."""
@@ -204,15 +204,9 @@ def strategy_payoffs(
     refined and the old, say. against: C ways in which the other plays.
     All strategies and columns of one history meet the same luck.
     """
-    n, s, c = len(states), len(strategies), len(against)
-    row = np.repeat(np.arange(n), s * c)
-    draws = CommonDraws(int(rng.integers(1 << 62)), row, np.zeros(len(row), np.int64), 1, 2)
-    chosen = [np.tile(np.repeat(np.arange(s), c), n), np.tile(np.arange(c), n * s)]
-    plays = [strategies, against]
-    if player == 1:
-        chosen, plays = chosen[::-1], plays[::-1]
-    found: NDArray[np.float64] = play_out(game, states[row], plays, draws, np.stack(chosen, axis=1))
-    return found[:, player].reshape(n, s, c)
+    plays = (strategies, against) if player == 0 else (against, strategies)
+    found: NDArray[np.float64] = continuation_payoffs(game, states, plays, rng, rollouts=1)[..., player]
+    return found if player == 0 else found.swapaxes(1, 2)
 
 
 SHARES = (1.0, 0.75, 0.5, 0.25)

@@ -43,9 +43,7 @@ from games.ragged import Ragged, ranges
 from games.support.configuration import ConfigError
 from gs2.policies.tabulate import policy_of, tabulate
 from gs2.search.config.search import SearchConfig
-from gs2.search.continuation_policies import Continuation
 from gs2.search.histories.covers import Cover, Extension, turns_are_noticed
-from gs2.search.subgame.continuations import exact_continuation_payoffs
 from gs2.search.subgame.cut import TreeCutter, root_numbers
 from gs2.search.subgame.leaf import OWN_LEAVES, LeafEvaluator
 
@@ -215,15 +213,13 @@ class _Derived:
     """The array behind a strategy, and what was derived from it so far.
 
     reach: right at nodes of lower numbers than `until`; elsewhere it may be that of an earlier strategy.
+    kept: all else, by name (`Strategy.kept`).
     """
 
     raw: NDArray[np.float64] | None = None
     reach: Reach | None = None
     until: int = 0
-    kept: dict[Hashable, NDArray[np.float64]] = field(default_factory=dict)
-    opponent: dict[int, CounterfactualValues] = field(default_factory=dict)
-    answers: dict[Hashable, tuple[NDArray[np.bool_], Strategy]] = field(default_factory=dict)
-    tabulated: Blueprint | None = None
+    kept: dict[Hashable, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
@@ -275,14 +271,13 @@ class Strategy:
         What was derived from this one is shared where it still holds: the reach of nodes above the changes.
         """
         known = self._derived
+        told: dict[Hashable, Any] = {("opponent", seat): values for seat, values in opponent.items()}
         if np.array_equal(self.raw[slots], probs):
-            if not opponent:
-                return self
-            return replace(self, _derived=replace(known, opponent={**known.opponent, **opponent}))
+            return replace(self, _derived=replace(known, kept={**known.kept, **told})) if told else self
         changed = self.raw.copy()
         changed[slots] = probs
         until = min(known.until, self.first_below(slots))
-        shared = _Derived(changed, known.reach if until else None, until, opponent=dict(opponent))
+        shared = _Derived(changed, known.reach if until else None, until, told)
         origin = self if self._origin is None else self._origin
         return Strategy(self.tree, changed, self.blueprint, frozenset(), self.above, shared, origin)
 
@@ -305,7 +300,8 @@ class Strategy:
 
         key: of the answers, which are made once. infosets: rising, [i]. answer: the policy at an infoset.
         """
-        known, found = self._derived.answers.get(key, (np.zeros(self.tree.n_infosets, bool), self))
+        name, kept = ("answers", key), self._derived.kept
+        known, found = kept.get(name, (np.zeros(self.tree.n_infosets, bool), self))
         missing = infosets[~known[infosets]]
         if len(missing):
             offset = self.tree.infoset_offset
@@ -313,8 +309,9 @@ class Strategy:
             known = known.copy()
             known[missing] = True
             found = found.with_changes(ranges(offset[missing], np.diff(offset)[missing]), policies)
-            self._derived.answers[key] = known, found
-        return found
+            kept[name] = known, found
+        answers: Strategy = found
+        return answers
 
     def first_below(self, slots: NDArray[np.int64]) -> int:
         """Return a number of nodes, all before the first that some slots, [s] int64, lead to."""
@@ -343,25 +340,19 @@ class Strategy:
             found = self.reach
         return Reach(found.players[nodes], found.chance[nodes])
 
-    def kept(self, name: Hashable, make: Callable[[], NDArray[np.float64]]) -> NDArray[np.float64]:
-        """Return what is derived from the strategy under a name, made on first use and read-only.
-
-        make: makes it, of any shape, such as [N] or [slots].
-        """
+    def kept(self, name: Hashable, make: Callable[[], T]) -> T:
+        """Return what is derived from the strategy under a name, made on first use; arrays are read-only."""
         known = self._derived.kept
         if name not in known:
-            known[name] = _read_only(make())
-        return known[name]
+            made = make()
+            known[name] = _read_only(made) if isinstance(made, np.ndarray) else made
+        found: T = known[name]
+        return found
 
     @property
     def values(self) -> NDArray[np.float64]:
         """Return the expected payoffs at each node, [N, P] float64."""
         return self.kept("values", lambda: node_values(self.tree, self.raw))
-
-    @property
-    def squares(self) -> NDArray[np.float64]:
-        """Return the expected squares of the payoffs at each node, [N, P] float64."""
-        return self.kept("squares", lambda: node_values(self.tree, self.raw, self.tree.returns**2))
 
     def best_response(self, seat: int) -> NDArray[np.float64]:
         """Return the payoff to `seat` from each node when it best-responds to the whole strategy, [N]."""
@@ -380,17 +371,13 @@ class Strategy:
             best = counterfactual_values(tree, self.raw, seat, best_response=True)
             values, others, _ = best_responses(tree, self.raw, seat)
             found = replace(best, root=float(values[: tree.n_roots] @ others[: tree.n_roots]))
-            self._derived.opponent[seat] = found
+            self._derived.kept["opponent", seat] = found
         return found
 
     def known_opponent_values(self, seat: int) -> CounterfactualValues | None:
         """Return `opponent_values` as far as they are known (see `CounterfactualValues.until`), or None."""
-        return self._derived.opponent.get(seat)
-
-    def choices(self, game: Game, continuations: tuple[tuple[Continuation, ...], ...]) -> NDArray[np.float64]:
-        """Return `exact_continuation_payoffs` on the whole tree, [K0, …, N, P] float64."""
-        name = "choices", continuations
-        return self.kept(name, lambda: exact_continuation_payoffs(game, self.tree, self.raw, continuations))
+        found: CounterfactualValues | None = self._derived.kept.get(("opponent", seat))
+        return found
 
     def known_blueprint(self, game: Game) -> Blueprint:
         """Return the blueprint that values histories: the one given, or one made of the strategy itself.
@@ -401,9 +388,7 @@ class Strategy:
             return self.blueprint
         if self._origin is not None:
             return self._origin.known_blueprint(game)
-        if self._derived.tabulated is None:
-            self._derived.tabulated = tabulate(game, require_states(self.tree, "search"), self.raw)
-        return self._derived.tabulated
+        return self.kept("tabulated", lambda: tabulate(game, require_states(self.tree, "search"), self.raw))
 
 
 def _read_only(array: NDArray[Any]) -> NDArray[Any]:

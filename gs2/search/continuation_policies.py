@@ -21,12 +21,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from blueprint.protocol import Blueprint
+from blueprint.protocol import Blueprint, values_histories
 from games.game import Game
 from games.ragged import Ragged
 from games.support.array_types import Array
 from games.support.configuration import ConfigError
-from gs2.search.histories.infoset_values import values_histories
 
 BIAS = 5.0
 """How much likelier a biased continuation makes its favoured action (Brown, Sandholm and Amos: 5 to 10)."""

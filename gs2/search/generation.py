@@ -70,9 +70,7 @@ def diverse_histories(
         return np.arange(m, dtype=np.int64)
     live = np.flatnonzero(weights > 0)
     if len(live) <= k:
-        dead = np.flatnonzero(weights <= 0)
-        fill = rng.choice(dead, size=k - len(live), replace=False)
-        return np.sort(np.concatenate([live, fill])).astype(np.int64)
+        return _with_dead(live, weights, k, rng)[0]
     shuffled = rng.permutation(live)
     return np.sort(shuffled[diverse_subset(values[shuffled], k)]).astype(np.int64)
 

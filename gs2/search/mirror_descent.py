@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cfr.tree import FlatTree
+from cfr.values import node_values
 from games.game import TERMINAL, payoff_span
 from games.ragged import ranges
 from gs2.search.config.stages import GenerationConfig, SolveConfig
@@ -192,9 +193,8 @@ def mirror_descent_step(
     magnet: pull α >= 0 towards uniform play, ρ.
     Source: Sokota et al. 2023: π' ∝ (π · ρ^(αη) · e^(ηq))^(1 / (1 + αη)).
     """
-    rho = np.full(policy.shape[-1], 1.0 / policy.shape[-1])
-    floor = LEAST_PROBABILITY
-    logits = np.log(np.maximum(policy, floor)) + magnet * step * np.log(np.maximum(rho, floor)) + step * q
+    pulled = magnet * step * np.log(1.0 / policy.shape[-1])
+    logits = np.log(np.maximum(policy, LEAST_PROBABILITY)) + pulled + step * q
     logits /= 1.0 + magnet * step
     weights: NDArray[np.float64] = np.exp(logits - logits.max(axis=-1, keepdims=True))
     weights /= weights.sum(axis=-1, keepdims=True)
@@ -208,8 +208,9 @@ def _valued(
     unkept: NDArray[np.float64],
 ) -> KeptValues:
     """Return what the actions are worth at histories of one infoset when everyone goes on by the strategy."""
-    squares = strategy.squares[nodes, int(strategy.tree.player[nodes[0]])]
-    return KeptValues(after_each(strategy, nodes), squares, carried, unkept)
+    tree = strategy.tree
+    squares = strategy.kept("squares", lambda: node_values(tree, strategy.raw, tree.returns**2))
+    return KeptValues(after_each(strategy, nodes), squares[nodes, tree.player[nodes[0]]], carried, unkept)
 
 
 def keep_few(

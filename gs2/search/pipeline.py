@@ -51,31 +51,29 @@ class LeftAlone(Exception):
 class Problem(Protocol):
     """A subgame to be solved.
 
-    deadline: an instant of `time.perf_counter()`, or None. payoff_range: of the game, (lowest, highest).
+    config: of the search, whose gadget and solve stages are read. deadline: an instant of
+    `time.perf_counter()`, or None. payoff_range: of the game, (lowest, highest).
     entry: how the opponents come to the histories, in the order of the subgame's roots.
     """
 
+    config: SearchConfig
     deadline: float | None
     payoff_range: tuple[float, float]
     entry: Entry
 
     @property
-    def config(self) -> SearchConfig:
-        """Return the search's configuration, of which the gadget and solve stages are read."""
-        ...
-
-    @property
     def partial(self) -> bool:
         """Return whether opponents choose below some histories among replies to which more can be added."""
-        ...
+        return False
 
     def grow(self) -> Subgame:
         """Return the forest below the histories, with the replies known so far."""
         ...
 
     def start(self, subgame: Subgame, gadget: Gadget) -> NDArray[np.float64]:
-        """Return the strategies that a warm start begins with, [gadget's slots] float64."""
-        ...
+        """Return what a warm start begins with, [gadget's slots] float64; uniform play unless it is known."""
+        sizes = np.diff(gadget.tree.infoset_offset)
+        return np.repeat(1.0 / sizes, sizes)
 
     def review(self, subgame: Subgame, policy: NDArray[np.float64], tolerance: float) -> float:
         """Return the most that opponents gain by replies the forest lacks, in payoffs; these are added.
@@ -344,7 +342,7 @@ CERTIFY_SECONDS_PER_NODE = 1e-7
 answers to a few mixtures, at 13 nanoseconds a node each; with time left it tries more."""
 
 
-class TreeSource:
+class TreeSource(HistorySource, Problem):
     """The histories of one infoset of a full tree, under one strategy of both players, and their problem.
 
     search: as it came to be: with little time, or where the player's own strategy never leads, its
@@ -364,7 +362,7 @@ class TreeSource:
         context, config, options = search.context, search.config, search.options
         if options.trials is None:  # a tree of drawn histories has been cut at the depth limit already
             options.check_leaf(config)
-        self.search, self.context, self.infoset = search, context, infoset
+        self.search, self.config, self.context, self.infoset = search, config, context, infoset
         self.strategy, self.deadline, self.log = search.strategy, options.deadline, Log()
         self.payoff_range = context.game.payoff_range
         self.considered: Considered
@@ -381,16 +379,10 @@ class TreeSource:
                 opponent = 1 - int(context.tree.infoset_player[infoset])
                 self.search = replace(self.search, strategy=options.start.with_best_response(opponent))
 
-    @property
-    def config(self) -> SearchConfig:
-        """Return the search's configuration."""
-        return self.search.config
-
     def _configure(self, config: SearchConfig) -> None:
-        self.search = replace(self.search, config=config)
+        self.config, self.search = config, replace(self.search, config=config)
 
     def consider(self) -> Considered:
-        """Return the histories of the knowledge set, with their reach and alternative values."""
         log = self.log
         found = consider_histories(self.search, self.infoset)
         if found.off_path:
@@ -404,7 +396,7 @@ class TreeSource:
         return found
 
     def generate(self, considered: Considered, rng: np.random.Generator) -> Kept:
-        """Return the histories that enter the subgame, and in which role.
+        """Return the histories that enter the subgame.
 
         Raises LeftAlone if a closure does not fit into the time and no smaller search is allowed or fits.
         """
@@ -467,7 +459,6 @@ class TreeSource:
 
     @property
     def partial(self) -> bool:
-        """Return whether histories are kept in summary, and plans can be added."""
         return self.summary is not None and not self.summary.full()
 
     def grow(self) -> Subgame:
@@ -493,9 +484,7 @@ class TreeSource:
         return choose_plans(forest, counts, reach, group, considered.opponent)
 
     def start(self, subgame: Subgame, gadget: Gadget) -> NDArray[np.float64]:
-        """Return the strategies being refined, [gadget's slots], uniform where they say nothing."""
-        sizes = np.diff(gadget.tree.infoset_offset)
-        policy = np.repeat(1.0 / sizes, sizes)
+        policy = super().start(subgame, gadget)
         below = np.flatnonzero(gadget.slot_origin >= 0)
         origin = subgame.slot_origin[gadget.slot_origin[below]]
         known = origin >= 0
@@ -503,7 +492,6 @@ class TreeSource:
         return policy
 
     def review(self, subgame: Subgame, policy: NDArray[np.float64], tolerance: float) -> float:
-        """Return the opponent's most gain on `policy`, [slots], by replies that its plans lack; adds them."""
         considered, rows = self.considered, self.kept.rows
         values, *_ = best_responses(subgame.tree, policy, considered.opponent)
         group, _ = considered.take(rows)
@@ -535,7 +523,6 @@ class TreeSource:
         return certified
 
     def here(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Return the slots of the infoset, [a] int64, and the strategy refined there, [a] float64."""
         slots = self.context.tree.slots(self.infoset)
         return slots, self.strategy.probs[slots]
 

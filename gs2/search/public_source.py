@@ -45,7 +45,7 @@ from gs2.search.context import NO_OPTIONS, Log, SearchOptions
 from gs2.search.explain import Seen, explain
 from gs2.search.gadget.path import LIVE
 from gs2.search.histories.enumerated import UNREACHED, Considered, Kept, keep_histories, with_all
-from gs2.search.pipeline import LeftAlone, Refinement, note_lateness, refine_from, variant_of
+from gs2.search.pipeline import HistorySource, LeftAlone, Refinement, note_lateness, refine_from, variant_of
 from gs2.search.result import SearchResult
 from gs2.search.safety import ROUNDING, Attempt, Certified, Proposal, best_attempt
 
@@ -87,26 +87,25 @@ class EntryChoice:
         self.problem, self.variant, self._discounts = problem, v, discounts
         self.mass = problem.reach @ problem.pairs
         self.live = self.mass > LIVE
+        self._asked = problem.gadget == "resolve"
         n = len(self.mass)
-        width = 2 if problem.gadget == "resolve" else 1
-        self._regret, self._expected = np.zeros((n, width)), np.zeros((n, width))
-        self._sum = np.zeros((n, width))
+        self._total = self.mass[self.live].sum()
+        self._regret, self._expected, self._sum = (np.zeros((n, 1 + self._asked)) for _ in range(3))
         self._t = 0
 
-    def _policy(self) -> NDArray[np.float64]:
-        number = self._regret
-        if self.variant.predictive and self._t:
-            number = self._discounted(number) + self._expected
-        even = np.array(0.5) if self.problem.gadget == "resolve" else self.live[:, None] / self.live.sum()
-        return self._shares(np.maximum(number, 0.0) * self.live[:, None], even)
-
-    def _shares(self, number: NDArray[np.float64], otherwise: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return probabilities in proportion to numbers, `otherwise` where these are 0.
+    def _policy(self, *, average: bool = False) -> NDArray[np.float64]:
+        """Return the next choices, or the average of all so far.
 
         They sum to 1 for each private state, or over all of them, as the opponent chooses.
         """
-        total = number.sum(1 if self.problem.gadget == "resolve" else None, keepdims=True)
-        return np.asarray(np.where(total > 0, number / np.where(total > 0, total, 1), otherwise))
+        number = self._regret
+        if self.variant.predictive and self._t:
+            number = self._discounted(number) + self._expected
+        found = np.array(0.5) if self._asked else self.live[:, None] / self.live.sum()
+        for each in (np.maximum(number, 0.0) * self.live[:, None], self._sum)[: 1 + average]:
+            total = each.sum(1 if self._asked else None, keepdims=True)
+            found = np.where(total > 0, each / np.where(total > 0, total, 1), found)
+        return found
 
     def _discounted(self, regrets: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return regrets as they count after the iterations done."""
@@ -123,13 +122,10 @@ class EntryChoice:
             if not (likely @ self.mass) > LIVE:
                 likely = self.live.astype(np.float64)
             return np.asarray(likely / (likely @ self.mass))
-        policy = self._average() if average else self._policy()
-        if self.problem.gadget == "resolve":
-            return np.asarray(policy[:, 1] * self.live / self.mass[self.live].sum())
+        policy = self._policy(average=average)
+        if self._asked:
+            return np.asarray(policy[:, 1] * self.live / self._total)
         return np.asarray(np.where(self.live, policy[:, 0] / np.where(self.live, self.mass, 1), 0.0))
-
-    def _average(self) -> NDArray[np.float64]:
-        return self._shares(self._sum, self._policy())
 
     def worth(self, solved: NDArray[np.float64], theirs: float) -> tuple[float, float]:
         """Return what the opponent gets by the best choices, and what its average choices make sure of.
@@ -140,9 +136,9 @@ class EntryChoice:
         problem, solved = self.problem, np.where(self.live, solved, 0.0)
         if problem.gadget == "unsafe":
             return float((self.reach() * self.mass) @ solved), -theirs
-        average, outside = self._average(), np.where(self.live, problem.alternative, 0.0)
-        if problem.gadget == "resolve":
-            share = np.where(self.live, self.mass, 0.0) / self.mass[self.live].sum()
+        average, outside = self._policy(average=True), np.where(self.live, problem.alternative, 0.0)
+        if self._asked:
+            share = np.where(self.live, self.mass, 0.0) / self._total
             best = float(share @ np.maximum(solved, outside))
             return best, float((share * average[:, 0]) @ outside) - theirs
         return float((solved - outside)[self.live].max()), -theirs - float(average[:, 0] @ outside)
@@ -156,11 +152,9 @@ class EntryChoice:
             return
         policy, problem = self._policy(), self.problem
         self._sum += weight * policy
-        if problem.gadget == "resolve":
-            total = self.mass[self.live].sum()
-            inside = np.where(self.live, values, 0.0) / total
-            outside = np.where(self.live, problem.alternative * self.mass, 0.0) / total
-            worth = np.stack([outside, inside], axis=1)
+        if self._asked:
+            both = np.stack([problem.alternative * self.mass, values], axis=1)
+            worth = np.where(self.live[:, None], both, 0.0) / self._total
             gain = worth - (policy * worth).sum(1, keepdims=True)
         else:
             margin = np.where(
@@ -304,7 +298,7 @@ def public_states(tree: PublicTree, node: int) -> Array:
     return states
 
 
-class PublicSource:
+class PublicSource(HistorySource):
     """The pairs of private states of one infoset of a public tree, under one strategy of both players.
 
     Slots are places in the player's policy below the public state, [rows, wide], counted row by row.
@@ -467,7 +461,6 @@ class PublicSource:
         return Proposal(slots, probs, solved, states, states, states, iterations, gap)
 
     def here(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Return the slots of the infoset, [a] int64, and the strategy refined there, [a] float64."""
         rows = np.arange(self.below.first_edge[0], self.below.first_edge[1]) + int(self.below.row[0])
         slots = rows * self.old.shape[1] + self.place.private
         return slots, self.old.reshape(-1)[slots]

@@ -194,15 +194,31 @@ def certify(search: Search, considered: Considered, proposal: Proposal) -> Certi
         )
     if config.safety.scope == "block" and config.subgame.rest != "summary":
         considered = cover(search, considered, slots)
-    attempt, most = _attempts(search, considered, change)
+    response = OpponentResponse(search, considered, np.arange(len(considered.nodes)))
+    present, places = response.places(change.slots)
+    mass = np.bincount(considered.group, considered.reach)
+    path: OpponentPath | None = None
+
+    def attempt(weight: float) -> Attempt:
+        mixed = change.mix(weight) if weight else change.old
+        rooted, _ = response.respond(places, mixed[present])
+        root = path.root_value(rooted) if path is not None else 0.0
+        return Attempt(weight, mixed, rooted, root + TIE_BREAK * float(mass @ rooted), root)
+
     before = attempt(0.0)
+    if config.safety.certificate == "path":
+        there = considered.nodes, considered.group, considered.reach, before.values
+        path = opponent_path(context, strategy, considered.opponent, *there)
+        before = attempt(0.0)
     slack = ROUNDING * (context.game.payoff_range[1] - context.game.payoff_range[0])
-    most = np.maximum(most, before.values) + slack
+    most, start = before.values, search.options.start
+    if start is not None:
+        most = np.maximum(most, response.respond_to(start.probs))
 
     def sound(tried: Attempt) -> bool:
         if config.safety.certificate == "path":
             return tried.root <= before.root + slack
-        return bool(np.all(tried.values <= most))
+        return bool(np.all(tried.values <= most + slack))
 
     best = best_attempt(attempt, sound, before, config.safety, search.options.deadline)
     if config.safety.certificate == "shared" and best.weight > 0:
@@ -231,33 +247,6 @@ class Attempt:
     values: NDArray[np.float64]
     cost: float
     root: float = 0.0
-
-
-def _attempts(
-    search: Search, considered: Considered, change: PlanMixer
-) -> tuple[Callable[[float], Attempt], NDArray[np.float64]]:
-    """Return a function that tries a weight on all that the opponent can notice, and its values at `start`.
-
-    The latter are [g] float64, -inf without a start.
-    """
-    response = OpponentResponse(search, considered, np.arange(len(considered.nodes)))
-    most = np.full(len(considered.alternative), -np.inf)
-    if search.options.start is not None:
-        most = response.respond_to(search.options.start.probs)
-    present, places = response.places(change.slots)
-    mass = np.bincount(considered.group, considered.reach)
-    path: OpponentPath | None = None
-
-    def attempt(weight: float) -> Attempt:
-        mixed = change.mix(weight) if weight else change.old
-        rooted, _ = response.respond(places, mixed[present])
-        root = path.root_value(rooted) if path is not None else 0.0
-        return Attempt(weight, mixed, rooted, root + TIE_BREAK * float(mass @ rooted), root)
-
-    if search.config.safety.certificate == "path":
-        there = considered.nodes, considered.group, considered.reach, attempt(0.0).values
-        path = opponent_path(search.context, search.strategy, considered.opponent, *there)
-    return attempt, most
 
 
 def best_attempt(

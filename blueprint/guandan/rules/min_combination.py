@@ -295,10 +295,10 @@ def _all_costs(hands: Ints, levels: Ints, costs: Ints, room: SplitRoom, out: Int
         out[i], _ = split_hand(hands[i, 0], hands[i, 1], levels[i], costs[levels[i]], room, groups)
 
 
-def min_combinations(hands: ArrayLike, levels: ArrayLike, costs: Ints = UNIT_COSTS) -> NDArray[np.float64]:
-    """Return the least cost of playing each hand out, [n] float64, in moves (whole with unit costs).
+def min_combinations(hands: ArrayLike, levels: ArrayLike) -> NDArray[np.float64]:
+    """Return the least number of moves that play each hand out, [n] float64, whole.
 
-    hands: [n, 2] uint64, packed. levels: rank code 0..12, one for all or [n]. costs: see UNIT_COSTS.
+    hands: [n, 2] uint64, packed. levels: rank code 0..12, one for all or [n].
     """
     hands = np.ascontiguousarray(np.atleast_2d(np.asarray(hands, np.uint64)))
     if hands.ndim != 2 or hands.shape[1] != 2:
@@ -309,5 +309,5 @@ def min_combinations(hands: ArrayLike, levels: ArrayLike, costs: Ints = UNIT_COS
             f"min_combinations: a level is a rank code 0..12; got {levels.min()}..{levels.max()}"
         )
     out = np.empty(len(hands), np.int64)
-    _all_costs(hands.view(np.int64), levels, costs, split_room(1), out)
+    _all_costs(hands.view(np.int64), levels, UNIT_COSTS, split_room(1), out)
     return out / UNIT

@@ -43,13 +43,12 @@ from gs2.search.gadget.path import (
 class Gadget:
     """A subgame with its gadget on top.
 
-    tree: what to solve. entry_infosets: how many infosets the gadget itself added; they come first.
+    tree: what to solve; the gadget's own infosets come first.
     slot_origin: [A] int64, slot of the subgame's forest, -1 for the gadget's own.
     infoset_origin: [I] int32, infoset of the subgame's forest, -1 for the gadget's own.
     """
 
     tree: FlatTree
-    entry_infosets: int
     slot_origin: NDArray[np.int64]
     infoset_origin: NDArray[np.int32]
 
@@ -185,7 +184,7 @@ def graft(top: Top, forest: FlatTree) -> Gadget:
     slot_origin = np.arange(-entry_slots, forest.n_slots)
     slot_origin[:entry_slots] = -1
     infoset_origin = np.concatenate([np.full(extra, -1), np.arange(forest.n_infosets)]).astype(np.int32)
-    return Gadget(tree, extra, slot_origin, infoset_origin)
+    return Gadget(tree, slot_origin, infoset_origin)
 
 
 def unsafe_top(forest: FlatTree, entry: Entry) -> Top:
@@ -246,8 +245,12 @@ def maxmargin_top(forest: FlatTree, entry: Entry, floor: float) -> Top:
     """Return the levels in which the opponent chooses an infoset and chance deals a root of it.
 
     floor: probability with which chance instead deals a forced entry.
-    Raises GadgetError for roots out of order and for infosets that nobody reaches.
+    Raises GadgetError for several opponents, roots out of order and infosets that nobody reaches.
     """
+    if len(entry.seats) != 1:
+        raise GadgetError(
+            f"gadget: maxmargin needs exactly one opponent; got seats {entry.seats}; use 'resolve'"
+        )
     group = entry.group[0]
     if np.any(np.diff(group) < 0):
         raise GadgetError("gadget: roots must stand in the order of the opponent's infosets for maxmargin")
@@ -271,14 +274,20 @@ def maxmargin_top(forest: FlatTree, entry: Entry, floor: float) -> Top:
     return top
 
 
-def less_outside(
-    forest: FlatTree, root_of: NDArray[np.int32], entry: Entry, shift: NDArray[np.float64]
-) -> FlatTree:
-    """Return the forest with `shift` [r] taken from the opponent's payoffs below each root."""
-    if forest.n_roots != len(shift):
-        shift = np.tile(shift, 2)
-    below = shift[root_of[forest.terminal]]
-    return replace(forest, returns=forest.returns - Top(forest).payoffs(entry.seats[0], below))
+def path_top(forest: FlatTree, entry: Entry, floor: float) -> Top:
+    """Return the levels of the opponent's own decisions above the roots (`OpponentPath.above_entries`).
+
+    Raises GadgetError without the opponent's way.
+    """
+    if entry.path is None:
+        raise GadgetError("gadget: path needs the opponent's way to the roots; pass Entry(path=)")
+    levels, sizes, parent, prob = entry.path.above_entries(entry, floor)
+    top, seat = Top.of_one(forest), entry.seats[0]
+    for above, share, player, infoset, paid in levels:
+        top.level(above, share, player, infoset, top.payoffs(seat, paid))
+    top.infoset_player, top.infoset_size = [seat] * len(sizes), sizes
+    top.roots(parent, prob)
+    return top
 
 
 OWN_GADGETS: dict[str, GadgetBuilder] = {}
@@ -318,37 +327,26 @@ def build_gadget(
         return graft(unsafe_top(forest, entry), forest)
     if not entry.reach.sum() > LIVE:
         raise GadgetError("gadget: needs a history that chance and the searching player reach; got none")
+    offset = forest.infoset_offset
+    if floor:
+        forest, root_of, origin = doubled(forest, root_of, entry.seats)
+    if kind == "resolve":
+        top = resolve_top(forest, entry, floor)
+    elif kind == "path":
+        top = path_top(forest, entry, floor)
+    else:
+        top = maxmargin_top(forest, entry, floor)
+        shift = entry.alternative[0]
+        if kind == "reach-maxmargin" and entry.gift is not None:
+            shift = shift + entry.gift[0]
+        below = np.tile(shift, 1 + bool(floor))[root_of[forest.terminal]]
+        forest = replace(forest, returns=forest.returns - top.payoffs(entry.seats[0], below))
+    gadget = graft(top, forest)
     if not floor:
-        return _safe(kind, forest, root_of, entry, 0.0)
-    twice, root_of_twice, origin = doubled(forest, root_of, entry.seats)
-    gadget = _safe(kind, twice, root_of_twice, entry, floor)
-    slots = ranges(forest.infoset_offset[origin], np.diff(forest.infoset_offset)[origin])
+        return gadget
+    slots = ranges(offset[origin], np.diff(offset)[origin])
     # From the gadget's tree to the two copies, and from these to the one forest; -1 stays.
     infosets, slots = np.append(origin, -1).astype(np.int32), np.append(slots, -1)
     return replace(
         gadget, infoset_origin=infosets[gadget.infoset_origin], slot_origin=slots[gadget.slot_origin]
     )
-
-
-def _safe(kind: str, forest: FlatTree, root_of: NDArray[np.int32], entry: Entry, floor: float) -> Gadget:
-    """Return a safe gadget; with a floor the forest is a doubled one."""
-    if kind == "resolve":
-        return graft(resolve_top(forest, entry, floor), forest)
-    if kind == "path":
-        if entry.path is None:
-            raise GadgetError("gadget: path needs the opponent's way to the roots; pass Entry(path=)")
-        levels, sizes, parent, prob = entry.path.above_entries(entry, floor)
-        top, seat = Top.of_one(forest), entry.seats[0]
-        for above, share, player, infoset, paid in levels:
-            top.level(above, share, player, infoset, top.payoffs(seat, paid))
-        top.infoset_player, top.infoset_size = [seat] * len(sizes), sizes
-        top.roots(parent, prob)
-        return graft(top, forest)
-    if len(entry.seats) != 1:
-        raise GadgetError(
-            f"gadget: {kind} needs exactly one opponent; got seats {entry.seats}; use 'resolve'"
-        )
-    shift = entry.alternative[0]
-    if kind == "reach-maxmargin" and entry.gift is not None:
-        shift = shift + entry.gift[0]
-    return graft(maxmargin_top(forest, entry, floor), less_outside(forest, root_of, entry, shift))

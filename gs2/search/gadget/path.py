@@ -112,7 +112,14 @@ def doubled(
     split[list(seats)] = True
     infoset = forest.infoset[source].astype(np.int64)
     infoset[second & split[forest.player[source]]] += forest.n_infosets
-    number, origin = _by_appearance(infoset, 2 * forest.n_infosets)
+    # Infosets are numbered anew by first appearance, -1 left as it is.
+    bound, total = 2 * forest.n_infosets, len(infoset)
+    first = np.full(bound + 1, total, np.int64)
+    first[infoset[::-1]] = np.arange(total)[::-1]  # the last write, the first appearance, stays
+    present = np.flatnonzero(first[:bound] < total)
+    origin = present[np.argsort(first[present], kind="stable")]
+    number = np.full(bound + 1, -1, np.int32)
+    number[origin] = np.arange(len(origin))
     origin = origin % max(forest.n_infosets, 1)
     row = np.full(forest.n_nodes, -1, np.int64)
     row[forest.terminal] = np.arange(len(forest.terminal))
@@ -122,7 +129,7 @@ def doubled(
         player,
         2 * levels,
         np.diff(forest.infoset_offset)[origin],
-        infoset=number,
+        infoset=number[infoset],
         chance_prob=forest.chance_prob[source],
         returns=forest.returns[row[source[player == TERMINAL]]],
         infoset_player=forest.infoset_player[origin],
@@ -133,17 +140,6 @@ def doubled(
     )
     roots = (root_of[source] + second * forest.n_roots).astype(np.int32)
     return tree, roots, origin.astype(np.int32)
-
-
-def _by_appearance(infoset: NDArray[np.int64], bound: int) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    """Return infosets renumbered by first appearance, -1 left as it is, and the old number of each."""
-    first = np.full(bound + 1, len(infoset), np.int64)
-    first[infoset[::-1]] = np.arange(len(infoset))[::-1]  # the last write, the first appearance, stays
-    present = np.flatnonzero(first[:bound] < len(infoset))
-    origin = present[np.argsort(first[present], kind="stable")]
-    number = np.full(bound + 1, -1, np.int32)
-    number[origin] = np.arange(len(origin))
-    return number[infoset], origin
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,29 +172,21 @@ class OpponentPath:
         return np.where(self.owner >= 0, self.mass[self.owner], 1.0) if len(self.mass) else np.ones(1)
 
     @cached_property
-    def decisions_after(self) -> list[list[int]]:
-        """Decisions that follow each sequence."""
-        return _rows(self.above, len(self.slot))
-
-    @cached_property
-    def entries_after(self) -> list[list[int]]:
-        """Entries that follow each sequence."""
-        return _rows(self.entry, len(self.slot))
-
-    @cached_property
-    def sequences_of(self) -> list[list[int]]:
-        """Sequences that go on from each decision."""
-        return _rows(self.owner, len(self.infoset))
+    def _after(self) -> tuple[list[list[int]], list[list[int]], list[list[int]]]:
+        """The decisions and the entries that follow each sequence, and the sequences of each decision."""
+        q = len(self.slot)
+        return _rows(self.above, q), _rows(self.entry, q), _rows(self.owner, len(self.infoset))
 
     def entry_order(self) -> NDArray[np.int64]:
         """Return the entries in the order in which the opponent's tree holds them, [g] int64."""
         found: list[int] = []
+        decisions, entries, sequences = self._after
 
         def visit(sequence: int) -> None:
-            for decision in self.decisions_after[sequence]:
-                for after in self.sequences_of[decision]:
+            for decision in decisions[sequence]:
+                for after in sequences[decision]:
                     visit(after)
-            found.extend(self.entries_after[sequence])
+            found.extend(entries[sequence])
 
         visit(0)
         return np.array(found, np.int64)
@@ -224,6 +212,7 @@ class OpponentPath:
             floor *= min(1.0, float(self.entry_mass.sum()))
             share, forced = forced_by_infoset(entry, within)
         mass, acts = self.sequence_mass(), {"decision": seat, "out": TERMINAL}
+        decisions, entries, sequences = self._after
 
         def after(kind: str, what: int | float) -> list[tuple[Node, float]]:
             """Return the children of a node, with probabilities; entries wait as their own only child."""
@@ -233,13 +222,13 @@ class OpponentPath:
             what = int(what)
             if kind == "sequence":
                 scale = mass[what]
-                found += [(("decision", i), self.mass[i] / scale) for i in self.decisions_after[what]]
-                found += [(("entry", j), self.entry_mass[j] / scale) for j in self.entries_after[what]]
+                found += [(("decision", i), self.mass[i] / scale) for i in decisions[what]]
+                found += [(("entry", j), self.entry_mass[j] / scale) for j in entries[what]]
                 if self.rest_mass[what] > 0:
                     found.append((("out", float(self.rest[what])), self.rest_mass[what] / scale))
                 return found
             if kind == "decision":
-                found += [(("sequence", q), 1.0) for q in self.sequences_of[what]]
+                found += [(("sequence", q), 1.0) for q in sequences[what]]
                 if not np.isnan(self.out[what]):
                     found.append((("out", float(self.out[what])), 1.0))
                 return found
@@ -397,21 +386,21 @@ def gifts(strategy: Strategy, seat: int) -> NDArray[np.float64]:
     subgames in proportion to that reach and keeps refining all of them safe.
     Source: Brown and Sandholm 2017.
     """
-    return strategy.kept(("gifts", seat), lambda: _given_away(strategy, seat))
-
-
-def _given_away(strategy: Strategy, seat: int) -> NDArray[np.float64]:
     tree = strategy.tree
-    best = counterfactual_values(tree, strategy.raw, seat, best_response=True)
-    counts = np.diff(tree.infoset_offset)
-    lost = np.repeat(best.infoset, counts) - best.slot
-    mass = np.repeat(best.reach, counts)
-    per_slot = np.divide(lost, mass, out=np.zeros_like(lost), where=mass > 0)
-    out = np.zeros(tree.n_nodes)
-    slot = tree.child_slot()
-    for start, end in pairwise(tree.level_offsets[1:]):
-        above = tree.parent[start:end]
-        own = tree.player[above] == seat
-        out[start:end] = out[above]
-        out[start:end][own] += per_slot[slot[start:end][own]]
-    return out
+
+    def given_away() -> NDArray[np.float64]:
+        best = counterfactual_values(tree, strategy.raw, seat, best_response=True)
+        counts = np.diff(tree.infoset_offset)
+        lost = np.repeat(best.infoset, counts) - best.slot
+        mass = np.repeat(best.reach, counts)
+        per_slot = np.divide(lost, mass, out=np.zeros_like(lost), where=mass > 0)
+        out = np.zeros(tree.n_nodes)
+        slot = tree.child_slot()
+        for start, end in pairwise(tree.level_offsets[1:]):
+            above = tree.parent[start:end]
+            own = tree.player[above] == seat
+            out[start:end] = out[above]
+            out[start:end][own] += per_slot[slot[start:end][own]]
+        return out
+
+    return strategy.kept(("gifts", seat), given_away)

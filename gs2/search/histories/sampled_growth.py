@@ -1,4 +1,8 @@
-"""What grows below drawn histories: the likeliest branches, and leaves played out in common luck."""
+"""What grows below drawn histories: the likeliest branches, and leaves played out in common luck.
+
+Branches are judged by what a blueprint's actions are worth at the infoset, also where it values single
+histories.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from blueprint.protocol import Blueprint
+from blueprint.protocol import Blueprint, values_histories
 from cfr.tree import EnumeratedTree, TreeBudget, TreeRules, grow, require_states
 from cfr.tree.memory import SEARCH_BYTES, TooLarge
 from games.game import TERMINAL, Game
@@ -21,7 +25,6 @@ from gs2.search.config.search import SearchConfig
 from gs2.search.context import SearchContext, Strategy
 from gs2.search.continuation_policies import rollout_play
 from gs2.search.histories.enumerated import after_each, belief
-from gs2.search.histories.infoset_values import NO_REACH, HistoriesMet, InfosetValues, root_reach
 from gs2.search.histories.seats import played_by_all
 from gs2.search.subgame.cut import root_numbers
 from gs2.search.subgame.leaf import CommonDraws, LeafEvaluator, checked_leaf, play_out, value_leaf
@@ -32,6 +35,104 @@ ROWS_AT_ONCE = 1 << 16
 """Games played at once, which bounds the memory."""
 MOST_MORE = 64
 """Times as many games as configured that are played from each leaf, at most, where histories are few."""
+
+
+MOST_ASKED = 32
+"""Histories of an infoset that a blueprint which values histories is asked about; of more, as many that are
+spread over their reach."""
+NO_REACH: Mapping[bytes, float] = {}
+
+
+class HistoriesMet:
+    """Histories at which one player acts, by infoset; n of them, at I infosets.
+
+    first: [I] int64, the first history of each infoset. number: [n] int64, the infoset of each history.
+    legal: the actions of each infoset.
+    """
+
+    def __init__(
+        self, game: Game, states: NDArray[Any], player: int, actions: Ragged, keys: NDArray[np.uint64]
+    ) -> None:
+        """Take the histories, [n], a row of legal actions for each, and their keys, [n, key width]."""
+        self.game, self.states, self.player, self.actions, self.keys = game, states, player, actions, keys
+        _, first, number = np.unique(keys, axis=0, return_index=True, return_inverse=True)
+        self.first, self.number = first.astype(np.int64), number.reshape(-1).astype(np.int64)
+        self.legal = actions.take(self.first)
+
+
+def root_reach(states: NDArray[Any], reach: NDArray[np.float64]) -> dict[bytes, float]:
+    """Return how likely each of some histories is, as a share of their mean, by its state's bytes."""
+    mean = float(reach.mean()) if len(reach) else 0.0
+    shares = reach / mean if mean > 0 else np.ones(len(reach))
+    return {state.tobytes(): float(share) for state, share in zip(states, shares, strict=True)}
+
+
+class InfosetValues:
+    """Gives the value of each action at infosets, by a blueprint.
+
+    A blueprint that answers from what the player knows is asked about one history of each infoset. One that
+    values histories is asked about those that are met, and the mean by their reach is taken: an action must
+    not be judged by what one deal hides. Its answer is the same in whatever order they come, and is kept: an
+    infoset that is met again deeper in the tree is worth what it was.
+    reach: of histories drawn (`root_reach`); all others count alike.
+    """
+
+    def __init__(self, blueprint: Blueprint, reach: Mapping[bytes, float] = NO_REACH) -> None:
+        self.blueprint, self._reach = blueprint, reach
+        self._known: dict[tuple[int, bytes], NDArray[np.float64]] = {}
+
+    def __call__(self, met: HistoriesMet, wanted: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """Return the value of each action of `met.legal`, [m] float64; 0 at infosets that are not wanted.
+
+        wanted: [I] bool.
+        """
+        values = np.zeros(len(met.legal.values))
+        at = np.flatnonzero(wanted)
+        if len(at) == 0:
+            return values
+        if values_histories(self.blueprint):
+            found = np.concatenate(self._means(met, at))
+        else:
+            states, legal = met.states[met.first[at]], met.legal.take(at)
+            found = np.asarray(self.blueprint.q(met.game, states, met.player, legal), np.float64)
+        values[wanted[met.legal.rows]] = found
+        return values
+
+    def _means(self, met: HistoriesMet, at: NDArray[np.int64]) -> list[NDArray[np.float64]]:
+        """Return the mean value of each action at some infosets, [a] float64 each."""
+        order = np.argsort(met.number, kind="stable")
+        ends = np.cumsum(np.bincount(met.number, minlength=len(met.first)))
+        found = []
+        for infoset in at.tolist():
+            name = met.player, met.keys[met.first[infoset]].tobytes()
+            if name not in self._known:
+                rows = order[ends[infoset - 1] if infoset else 0 : ends[infoset]]
+                self._known[name] = self._mean(met, rows)
+            found.append(self._known[name])
+        return found
+
+    def _mean(self, met: HistoriesMet, rows: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the mean value of each action over the histories of one infoset, [a] float64."""
+        names = [met.states[row].tobytes() for row in rows.tolist()]
+        order = sorted(range(len(rows)), key=names.__getitem__)
+        weight = np.array([self._reach.get(names[place], 1.0) for place in order])
+        chosen, share = _spread(weight if weight.sum() > 0 else np.ones(len(rows)))
+        rows = rows[order][chosen]
+        q = self.blueprint.q(met.game, met.states[rows], met.player, met.actions.take(rows))
+        mean: NDArray[np.float64] = share @ np.asarray(q, np.float64).reshape(len(rows), -1)
+        return mean
+
+
+def _spread(weight: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return at most `MOST_ASKED` of n weighted things, evenly spread over the weights, and their shares."""
+    if np.count_nonzero(weight) <= MOST_ASKED:
+        rows = np.flatnonzero(weight)
+        times = MOST_ASKED // len(rows)
+        return np.repeat(rows, times), np.repeat(weight[rows] / (times * weight.sum()), times)
+    marks = (np.arange(MOST_ASKED) + 0.5) / MOST_ASKED
+    ends = np.cumsum(weight)
+    rows, counts = np.unique(np.searchsorted(ends, marks * ends[-1]), return_counts=True)
+    return rows, counts / MOST_ASKED
 
 
 class LikeliestBranches:

@@ -293,9 +293,9 @@ class Part:
 
     def whole(self, legal: Ragged, here: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the policy over all legal actions, [a] float64, from that over the tree's, [k] float64."""
-        searched = self.places(legal)
-        keeps = self.asked.subgame.beyond == "blueprint" and len(searched) < len(legal.values)
-        out = self._played(legal) if keeps else np.zeros(len(legal.values))
+        searched, out = self.places(legal), np.zeros(len(legal.values))
+        if self.asked.subgame.beyond == "blueprint" and len(searched) < len(legal.values):
+            out[:] = self._played(legal)
         out[searched] = 0
         out[searched] = here * (1 - out.sum())
         return out

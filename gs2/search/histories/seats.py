@@ -16,7 +16,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from blueprint.protocol import Blueprint
+from blueprint.protocol import Blueprint, values_histories
 from games.game import Game, Infoset
 from games.infosets.histories import PlayRule
 from games.infosets.trail import Trail, find_trail
@@ -25,7 +25,6 @@ from games.ragged import Ragged
 from games.support.array_types import Array
 from games.support.configuration import ConfigError
 from gs2.search.config.search import SearchConfig
-from gs2.search.histories.infoset_values import values_histories
 
 
 class SeatBlueprint:

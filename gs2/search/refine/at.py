@@ -34,33 +34,23 @@ def refine_at(
     seen at a time (`gs2.search.histories.seats`); `options.leaf` is then asked about such a view.
     Raises what `sample_tree` raises.
     """
-    probs: NDArray[np.float64] = _refined(game, blueprint, trail, config, rng, options)[:, 0].mean(axis=0)
+    probs: NDArray[np.float64] = refine_and_judge(game, blueprint, trail, config, rng, options)[0]
     return probs
 
 
 def refine_and_judge(
-    game: Game, blueprint: Blueprint, trail: Trail, config: SearchConfig, rng: np.random.Generator
+    game: Game,
+    blueprint: Blueprint,
+    trail: Trail,
+    config: SearchConfig,
+    rng: np.random.Generator,
+    options: SearchOptions = NO_OPTIONS,
 ) -> NDArray[np.float64]:
     """Return `refine_at` and what each action gains over the blueprint's likeliest, [3, a] float64.
 
     The second row is the mean gain over the histories drawn, in payoffs of the player to act, before anything
     is solved; the third its standard error. Both are NaN for an action beyond the configured `branches`.
     """
-    each = _refined(game, blueprint, trail, config, rng, NO_OPTIONS)
-    mean: NDArray[np.float64] = each.mean(axis=0)
-    mean[2] = np.sqrt(np.sum(each[:, 2] ** 2, axis=0)) / len(each)
-    return mean
-
-
-def _refined(
-    game: Game,
-    blueprint: Blueprint,
-    trail: Trail,
-    config: SearchConfig,
-    rng: np.random.Generator,
-    options: SearchOptions,
-) -> NDArray[np.float64]:
-    """Return the rows of `refine_and_judge` for each opponent that the search sees, [n, 3, a] float64."""
     found = []
     for view, plays in seen_by(game, blueprint, trail.player, config):
         there = view.trail(trail) if isinstance(view, TwoSeatView) and view is not game else trail
@@ -71,7 +61,9 @@ def _refined(
         rows[0] = part.whole(legal, here)
         rows[1:, part.places(legal)] = _gains(part)
         found.append(rows)
-    return np.array(found)
+    mean: NDArray[np.float64] = np.mean(found, axis=0)
+    mean[2] = np.sqrt(np.sum(np.array(found)[:, 2] ** 2, axis=0)) / len(found)
+    return mean
 
 
 def _gains(part: Part) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from blueprint.protocol import Agent, Blueprint, Decisions, agent_name, probabilities
+from blueprint.protocol import Agent, Blueprint, Decisions, agent_name, probabilities, values_histories
 from blueprint.tabular import KeyIndex
 from cfr.policies.policy import Policy
 from cfr.tree import FlatTree
@@ -16,7 +16,6 @@ from games.support.configuration import ConfigError
 from gs2.policies.tabulate import Plays
 from gs2.search.context import SearchContext, Strategy
 from gs2.search.continuation_policies import ValuedByAnother
-from gs2.search.histories.infoset_values import values_histories
 from gs2.search.subgame.leaf import CommonDraws, play_out, rollout_leaf
 
 ROLLOUTS = 4

@@ -99,7 +99,6 @@ class _Job:
     config: SearchConfig
     seed: int
     mode: str
-    skip_unreached: bool
     blueprint: Blueprint | None
 
 
@@ -112,7 +111,6 @@ class RefineOptions:
         do not depend on the order or on `workers`. Games that are played out on the tree share their luck.
     infosets: those to search, numbers or `Infoset`s, in this order within a level; by default all. Those of
         the other player are left out.
-    skip_unreached: leave out infosets that the player's own strategy, as refined so far, never reaches.
     workers: processes that share a level (or everything, when independent); sequential needs 1. They are
         fresh ones, so that a script must refine under `if __name__ == "__main__":`.
     progress: called with (infosets done, infosets in all), player by player.
@@ -121,7 +119,6 @@ class RefineOptions:
     mode: str | None = None
     seed: int = 0
     infosets: Sequence[Infoset | int] | NDArray[np.int64] | None = None
-    skip_unreached: bool = True
     workers: int = 1
     progress: Callable[[int, int], None] | None = None
 
@@ -244,7 +241,7 @@ def _one_pass(
     with _working(context, player, config, workers) as run:
         for batch in batches:
             jobs = [
-                _Job(now, part, player, config, options.seed, mode, options.skip_unreached, blueprint)
+                _Job(now, part, player, config, options.seed, mode, blueprint)
                 for part in _parts(context, batch, player, config, workers)
             ]
             after = now.copy()
@@ -289,7 +286,7 @@ def _search_all(context: SearchContext, job: _Job) -> _Found:
     stats: list[RefineStats] = []
     solved = np.zeros(tree.n_infosets, bool)
     for number in job.infosets.tolist():
-        if solved[number] or (job.skip_unreached and not mine[histories_of(context, number)[0]] > 0):
+        if solved[number] or not mine[histories_of(context, number)[0]] > 0:
             continue
         replaced, refined, told, fixed = search(number, np.random.default_rng([job.seed, player, number]))
         solved[fixed] = True
@@ -308,7 +305,9 @@ _Search = Callable[[int, np.random.Generator], _One]
 def _listing(context: SearchContext, job: _Job, strategy: Strategy) -> _Search:
     """Return what searches an infoset on the whole tree."""
     config, sequential = job.config, job.mode == "sequential"
-    given = SearchOptions(luck=_luck(job.seed))
+    # What all searches play out is compared by what they do, so they share their luck.
+    luck = int(np.random.default_rng([job.seed, SHARED]).integers(1 << 62))
+    given = SearchOptions(luck=luck)
     if sequential and context.covers(job.player).turns_are_noticed:
         # Searches of one depth then share their opponent infosets, and what one gains another may spend.
         given = replace(given, start=strategy)
@@ -351,11 +350,6 @@ def _drawing(context: SearchContext, job: _Job, strategy: Strategy) -> _Search:
         return slots, found.probs, stats, fixed
 
     return search
-
-
-def _luck(seed: int) -> int:
-    """Return the luck of every search of a refinement: what they play out is compared by what they do."""
-    return int(np.random.default_rng([seed, SHARED]).integers(1 << 62))
 
 
 def _settled(config: SearchConfig, found: Refinement) -> NDArray[np.integer]:

@@ -231,22 +231,21 @@ def _played(
     if len(mine):
         actions = Ragged(tree.infoset_offset, np.arange(tree.n_slots)).take(mine)
         slots = actions.values
+
+        def q() -> NDArray[np.float64]:
+            """Return the value of each action where others lead there, 0 elsewhere."""
+            known = counterfactual_values(tree, policy, seat)
+            mass = known.reach[tree.slot_infoset[slots]]
+            zero = np.zeros(len(slots))
+            return np.divide(known.slot[slots], mass, out=zero, where=np.nan_to_num(mass) > 0)
+
         plan[slots] = continuation.probs(
             actions,
             lambda: game.action_type(tree.slot_actions()[slots]),
             lambda: policy[slots],
-            lambda: _q(tree, policy, seat)[slots],
+            q,
         )
     return plan
-
-
-def _q(tree: FlatTree, policy: NDArray[np.float64], seat: int) -> NDArray[np.float64]:
-    """Return the value of each of the seat's actions where others lead there, 0 elsewhere, [slots]."""
-    known = counterfactual_values(tree, policy, seat)
-    mass = known.reach[tree.slot_infoset]
-    q = np.zeros(tree.n_slots)
-    np.divide(known.slot, mass, out=q, where=np.nan_to_num(mass) > 0)
-    return q
 
 
 def known_at(game: Game, states: NDArray[Any], seat: int) -> NDArray[np.int64]:

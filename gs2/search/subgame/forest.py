@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,13 @@ from cfr.tree.flat import own_slots
 from games.game import TERMINAL, Game
 from gs2.search.context import Search
 from gs2.search.continuation_policies import continuation_blueprints, read_continuations, usual_continuations
-from gs2.search.subgame.continuations import LeafChooser, continuation_payoffs, known_at, with_choices
+from gs2.search.subgame.continuations import (
+    LeafChooser,
+    continuation_payoffs,
+    exact_continuation_payoffs,
+    known_at,
+    with_choices,
+)
 from gs2.search.subgame.cut import NodeLeaf, Roots, Subgame, root_numbers
 from gs2.search.subgame.leaf import checked_leaf, rollout_leaf, value_leaf
 
@@ -62,7 +67,10 @@ def _choices(search: Search, player: int, ends: NDArray[np.int32]) -> NDArray[np
         sets = [read_continuations(name) for name in names]
         if usual:
             sets[1 - player] = usual_continuations(stage.continuations)
-        found = strategy.choices(context.game, tuple(sets))
+        found = strategy.kept(
+            ("choices", *sets),
+            lambda: exact_continuation_payoffs(context.game, strategy.tree, strategy.raw, sets),
+        )
         return np.ascontiguousarray(np.moveaxis(found[:, :, ends], 2, 0))
     base = strategy.known_blueprint(context.game)
     plays = [continuation_blueprints(base, name) for name in names]
@@ -92,20 +100,14 @@ def grow_subgame(
     weights: NDArray[np.float64],
     *,
     rules: TreeRules = WHOLE,
-    frozen_seats: NDArray[np.bool_] | None = None,
     max_nodes: int = 50_000_000,
 ) -> Subgame:
     """Return the subgame below `states`, grown from the game.
 
     states: [r] histories. weights: [r] float64.
-    rules: how far to grow, as in `cfr.tree.grow`.
-    frozen_seats: [P] bool, seats whose decisions follow the policy of `rules` and belong to chance (a
-        teammate).
+    rules: how far to grow, and whose decisions belong to chance, as in `cfr.tree.grow`.
     max_nodes: most histories.
     """
-    if frozen_seats is not None and frozen_seats.any():
-        seats = frozen_seats
-        rules = replace(rules, frozen=lambda game, states, players: seats[players] & (players >= 0))
     tree = grow(game, states, weights, rules=rules, budget=TreeBudget(max_nodes=max_nodes))
     root_of = root_numbers(tree)
     leaves = tree.terminal[game.player(tree.states[tree.terminal]) != TERMINAL]

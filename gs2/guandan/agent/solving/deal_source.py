@@ -38,10 +38,9 @@ from gs2.guandan.agent.guandan_config import GuanDanConfig
 from gs2.guandan.agent.rollout import Rollouts
 from gs2.search.config.search import SearchConfig
 from gs2.search.context import Log
-from gs2.search.gadget.build import Gadget
 from gs2.search.gadget.path import Entry
 from gs2.search.generation import generate
-from gs2.search.pipeline import solve_subgame
+from gs2.search.pipeline import Problem, solve_subgame
 from gs2.search.subgame.cut import Subgame
 from gs2.search.subgame.forest import grow_subgame
 
@@ -249,8 +248,10 @@ def search_config(config: GuanDanConfig, state: NDArray[np.void]) -> SearchConfi
     )
 
 
-class DealProblem:
-    """The deals that one decision may be in and the subgame below those kept: a `pipeline.Problem`.
+class DealProblem(Problem):
+    """The deals that one decision may be in and the subgame below those kept.
+
+    Every reply of the opponents is in the subgame, as far as it goes.
 
     chosen: the deals that entered the subgame; None before that. deals: the r of them that are reached, in
     the order of the roots. values: [q, r], what each opponent gets by declining; solved: [q, r], what it gets
@@ -258,8 +259,6 @@ class DealProblem:
     """
 
     payoff_range = (-3.0, 3.0)
-    partial = False
-    """Every reply of the opponents is in the forest, as far as it goes."""
 
     def __init__(
         self, decision: Decision, deadline: float, rollouts: Rollouts, config: GuanDanConfig
@@ -268,7 +267,7 @@ class DealProblem:
         self.decision, self.rollouts, self.settings, self.log = decision, rollouts, config, Log()
         self.per_type, self.room = config.subgame.actions_per_type, config.subgame.room
         self.config = search_config(config, decision.state)
-        self.deadline: float | None = deadline
+        self.deadline = deadline
         self.chosen: Worlds | None = None
 
     def solve(self, draw: Callable[[], Deals], rng: np.random.Generator) -> SampledSolution:
@@ -342,19 +341,15 @@ class DealProblem:
             shared: NDArray[np.float64] = gain[:, None] * PARTNERS
             return shared
 
-        frozen = np.zeros(4, bool)
-        frozen[decision.seat + 2 & 3] = True
         rules = TreeRules(
-            depth_limit=config.subgame.depth, leaf=leaf, branch_limit=branch, policy=self._partner
+            depth_limit=config.subgame.depth,
+            leaf=leaf,
+            branch_limit=branch,
+            policy=self._partner,
+            frozen=lambda game, states, players: players == decision.seat + 2 & 3,
         )
-        return grow_subgame(
-            _GAME,
-            self.deals.states,
-            self.deals.weights,
-            rules=rules,
-            frozen_seats=frozen,
-            max_nodes=200 * self.room,
-        )
+        room = 200 * self.room
+        return grow_subgame(_GAME, self.deals.states, self.deals.weights, rules=rules, max_nodes=room)
 
     def _partner(self, game: Game, states: NDArray[Any], player: int, legal: Ragged) -> NDArray[np.float64]:
         """Return the partner's policy: the blueprint's best move, [m] 0 or 1."""
@@ -362,11 +357,6 @@ class DealProblem:
         out = np.zeros(len(q))
         out[best_actions(q, legal)] = 1.0
         return out
-
-    def start(self, subgame: Subgame, gadget: Gadget) -> NDArray[np.float64]:
-        """Return uniform play: the blueprint's soft play of deals has no part in the solution."""
-        sizes = np.diff(gadget.tree.infoset_offset)
-        return np.repeat(1.0 / sizes, sizes)
 
     def review(self, subgame: Subgame, policy: NDArray[np.float64], tolerance: float) -> float:
         """Return 0.0 and note what each opponent gets at each root when everyone follows the policy."""

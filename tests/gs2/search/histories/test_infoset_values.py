@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from blueprint.protocol import Decisions
+from blueprint.protocol import Decisions, values_histories
 from cfr.policies.policy import uniform_policy
 from games.game import Game
 from games.ragged import Ragged
@@ -17,14 +17,13 @@ from gs2.search.config.presets import preset
 from gs2.search.context import SearchContext, Strategy
 from gs2.search.continuation_policies import rollout_play
 from gs2.search.histories.enumerated import action_values
-from gs2.search.histories.infoset_values import (
+from gs2.search.histories.sampled_growth import (
     MOST_ASKED,
     HistoriesMet,
     InfosetValues,
+    LikeliestBranches,
     root_reach,
-    values_histories,
 )
-from gs2.search.histories.sampled_growth import LikeliestBranches
 from gs2.search.histories.seats import SeatBlueprint, seat_views
 from gs2.search.refine.policy_only import PlayedStrategy, PolicyOnly, UniformPlay
 from tests.games.random_games import RandomGame, RandomPlay

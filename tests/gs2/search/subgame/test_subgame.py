@@ -62,8 +62,8 @@ def test_frozen_seats_become_the_same_chance_nodes(name):
     roots, seats = roots_of(name, 0, rng), np.array([False, True])
     states, weights = prepared.tree.states[roots], np.ones(len(roots))
     cut = prepared.cutter.cut(Roots(roots, weights, policy, np.tile(seats, (len(roots), 1))))
-    rules = TreeRules(policy=made.policy)
-    grown = grow_subgame(prepared.game, states, weights, rules=rules, frozen_seats=seats)
+    rules = TreeRules(policy=made.policy, frozen=lambda game, states, players: players == 1)
+    grown = grow_subgame(prepared.game, states, weights, rules=rules)
     cut.tree.validate()
     assert not np.any(cut.tree.player == 1)
     assert_same_tree(cut.tree, grown.tree)
@@ -94,7 +94,7 @@ def test_options_that_need_each_other_are_refused():
     with pytest.raises(ValueError, match="policy"):
         cutter.cut(Roots(root, weight), 1, play_on=0)
     with pytest.raises(ValueError, match="policy"):
-        grow_subgame(context(KUHN).game, context(KUHN).game.root(), weight, frozen_seats=np.ones(2, bool))
+        TreeRules(frozen=lambda game, states, players: players >= 0)
 
 
 def test_the_kernel_spells_out_who_acts_as_the_games_do():
