@@ -143,15 +143,15 @@ def trained(folder_of: Callable[..., Path]) -> Path:
 def test_a_resumed_run_ends_where_one_without_a_break_does(
     name: str, config: ClimbingConfig, folder_of: Callable[..., Path], tmp_path: Path
 ) -> None:
-    """From a checkpoint of before recipes had names, beside a curve that went on and was cut off."""
+    """Beside a curve that went on and was cut off; a network of before recipes had names still plays."""
     game, broken = load_game(name), tmp_path / "broken"
     generations = amount(4, 2)
     shutil.copytree(folder_of(name, generations // 2, config), broken)
     path = broken / "last.safetensors"
     tensors, about = read_checkpoint(path)
     assert about["config"].pop("recipe") == ""
-    write_checkpoint(path, tensors, about)
-    assert load_climbing_blueprint(path, game).prune == -1
+    write_checkpoint(tmp_path / "before.safetensors", tensors, about)
+    assert load_climbing_blueprint(tmp_path / "before.safetensors", game).prune == -1
     with open(broken / "curve.jsonl", "a") as file:
         file.write('{"generation": 3}\n{"generation": 4}\n{"genera')
     assert run(game, broken, generations, resume=True).config == config
