@@ -27,6 +27,7 @@ from games.support.array_types import Array, Bytes, Ints
 CHECKED = 1_000
 """Steps that are taken twice, to see whether `after` changes the given state or leaves things to luck."""
 MOST_CHOICES = 65_536
+MOST_LENGTH = 65_535
 SUM_TOLERANCE = 1e-9
 
 Place = TypeVar("Place")
@@ -318,6 +319,11 @@ class SimpleGame(LineGame[_Position]):
 
     @cached_property
     def _dtype(self) -> np.dtype[np.void]:
+        if not isinstance(self.max_length, int | np.integer) or not 0 < self.max_length <= MOST_LENGTH:
+            raise GameError(
+                f"{self.name}: max_length must be a whole number from 1 to {MOST_LENGTH:,}; "
+                f"got {self.max_length}; see games/simple.py"
+            )
         return np.dtype([("length", np.uint16), ("moves", np.uint16, (self.max_length,))])
 
     @cached_property
@@ -371,7 +377,10 @@ class SimpleGame(LineGame[_Position]):
 
     def _choices(self, state: Any, line: bytes) -> tuple[tuple[Any, ...], tuple[float, ...]]:
         """Return the choices and their probabilities; outcomes that cannot happen are left out."""
-        choices = tuple(self._answer("choices", line, state))
+        told = self._answer("choices", line, state)
+        if isinstance(told, set | frozenset):  # whose order may differ from process to process
+            self._refuse("choices", "must be in an order, such as a list", line, told)
+        choices = tuple(told)
         if not 0 < len(choices) <= MOST_CHOICES:
             self._refuse(
                 "choices", f"must be 1 to {MOST_CHOICES:,} before the game is over", line, len(choices)

@@ -144,6 +144,7 @@ def test_a_simple_game_is_searched_and_played() -> None:
 BROKEN: dict[str, tuple[str, Any]] = {
     "turn must be a seat": ("turn", lambda right, s: 7 if s[1] == "pb" else right),
     "choices must be 1 to": ("choices", lambda right, s: [] if s[1] == "pb" else right),
+    "choices must be in an order, such as a list": ("choices", lambda right, s: set(right)),
     "chances must be at least 0 and sum to 1": ("chances", lambda right, s: [p * 0.9 for p in right]),
     "chances must be one for each": ("chances", lambda right, s: [0.5]),
     "words must be different": ("words", lambda right, s, c: "act"),
@@ -305,6 +306,12 @@ class Long(SimpleGame):
 
     def sees(self, state: tuple[str, ...], player: int) -> str:
         return f"{len(state)} {' '.join(state[1:2])}"
+
+
+@pytest.mark.parametrize("length", [0, -3, 2.5, 65_536])
+def test_a_length_that_no_row_counts_is_refused(length: float) -> None:
+    with pytest.raises(GameError, match="Long: max_length must be a whole number from 1 to 65,535; got"):
+        type("Long", (Long,), {"max_length": length})().root()
 
 
 def test_a_check_takes_as_long_as_histories_are(monkeypatch: pytest.MonkeyPatch) -> None:
