@@ -217,10 +217,9 @@ def _deals(decision: Decision, names: list[str], listed: int) -> list[DealRow]:
         results = {names[move]: payoff for move, payoff in paid if not np.isnan(payoff)}
         alternative, solved = dict[int, float](), dict[int, float]()
         if solution is not None:
-            alternative, solved = (
-                dict(zip(solution.opponents, values[:, i].tolist(), strict=True))
-                for values in (solution.alternative, solution.solved)
-            )
+            for j, opponent in enumerate(solution.opponents):
+                alternative[opponent] = float(solution.alternative[j, i])
+                solved[opponent] = float(solution.solved[j, i])
         margin = {s: alternative[s] - solved[s] for s in alternative}
         rows.append(DealRow(hands, float(worlds.weights[i] / total), results, alternative, solved, margin))
     return rows
