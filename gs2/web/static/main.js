@@ -64,7 +64,7 @@ function route() {
   root.className = `view-${name || "lobby"}`;
   document.title = "gs2";
   drawBar();
-  if (name === "table" && id) view = new Table(root, id, app);
+  if ((name === "table" || name === "games") && id) view = new Table(root, id, app); // games: of earlier versions
   else if (name === "review") view = new ReviewPage(root, id || null, app);
   else if (name === "explore") view = new ExplorePage(root, id ?? "");
   else view = new Lobby(root, app);

@@ -30,6 +30,7 @@ export class Table {
    * @param {{go: (hash: string) => void}} app
    */
   constructor(root, id, app) {
+    if (kept(`seat-${id}`) === "" && kept(`game-${id}`) !== "") keep(`seat-${id}`, kept(`game-${id}`)); // of an earlier version
     Object.assign(this, {
       root, id, app, seatKey: `seat-${id}`, state: null, status: "connecting", face: GUANDAN, frozen: null,
       hint: null, box: null, boxName: "", dismissed: "", playsShown: 0, missing: false,
