@@ -249,7 +249,7 @@ def maxmargin_top(forest: FlatTree, entry: Entry, floor: float) -> Top:
     """
     if len(entry.seats) != 1:
         raise GadgetError(
-            f"gadget: maxmargin needs exactly one opponent; got seats {entry.seats}; use 'resolve'"
+            f"gadget: maxmargin, reach-maxmargin need one opponent; got seats {entry.seats}; use 'resolve'"
         )
     group = entry.group[0]
     if np.any(np.diff(group) < 0):
