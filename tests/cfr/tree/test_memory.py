@@ -11,7 +11,7 @@ import pytest
 
 from cfr.sequence_form import sequence_form
 from cfr.solver import Solver
-from cfr.tree import TreeBudget, TreeRules, grow, memory
+from cfr.tree import FlatTree, TreeBudget, TreeRules, grow, memory
 from cfr.tree.memory import (
     GROWTH_SECONDS,
     LOOK_AFTER,
@@ -26,6 +26,7 @@ from cfr.tree.memory import (
 )
 from games import load_game
 from games.support.array_types import Array
+from games.support.kernel.lazy import LazyKernel
 from gs2.search.context import SearchContext
 from tests.commands.runner import as_json, gs2
 from tests.games.random_games import RandomGame
@@ -50,16 +51,20 @@ def test_growing_takes_what_was_foretold(name: str, keep_states: bool) -> None:
 
 @pytest.mark.parametrize("name", MIDDLE)
 @pytest.mark.some(2)
-def test_solving_takes_no_more_than_was_foretold(name: str) -> None:
-    Solver(sequence_form(grow(load_game("kuhn_poker")))).evaluate()  # compiled code is not the tree's
+def test_solving_takes_no_more_than_was_foretold(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def solve(tree: FlatTree) -> None:
+        solver = Solver(sequence_form(tree))
+        solver.run(2)
+        solver.evaluate()
+
+    monkeypatch.setattr(LazyKernel, "patience", 0.0)
+    solve(grow(load_game(name), keep_states=False))  # compiled code is not the tree's
     tree = grow(load_game(name), keep_states=False)
     arrays = [getattr(tree, field) for field in tree.__dataclass_fields__]
     kept = sum(array.nbytes for array in arrays if isinstance(array, np.ndarray))
     tracemalloc.start()
     try:
-        solver = Solver(sequence_form(tree))
-        solver.run(2)
-        solver.evaluate()
+        solve(tree)
         peak = (kept + tracemalloc.get_traced_memory()[1]) / tree.n_nodes
     finally:
         tracemalloc.stop()
