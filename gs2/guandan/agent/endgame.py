@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from blueprint.guandan.objective import result_worth
 from games.guandan.cards import BOMB, NUM_RANKS, PASS
-from games.guandan.moves.listing import CANONICAL, FULL, RESERVE, Which, list_moves, moves_scratch
+from games.guandan.moves.listing import CANONICAL, FULL, RESERVE, list_moves, moves_scratch
 from games.guandan.rounds.state import (
     BEAT,
     FINISHED,
@@ -207,7 +207,7 @@ def _reaches(
     table: tuple[NDArray[np.uint64], Bytes],
     moves: Ints,
     frames: Ints,
-    listed: Which,
+    full: bool,
     limit: Int,
     mine: Int,
     ranks: Ints,
@@ -215,9 +215,9 @@ def _reaches(
 ) -> tuple[int, int]:
     """Whether team `mine` gets a result of at least rank `asked` from state 0 of the stack.
 
-    stack: words and bytes of [DEPTH] states. table: keys and marks of positions. moves: room for lists, of
-    the kind `listed`. frames: [DEPTH, 3] first, next and last move of each state on the stack. ranks:
-    [RESULTS] of the results 3 to -3. Returns (NO, YES or UNKNOWN, positions visited).
+    stack: words and bytes of [DEPTH] states. table: keys and marks of positions. moves: room for lists.
+    frames: [DEPTH, 3] first, next and last move of each state on the stack. full: whether all legal moves
+    are listed. ranks: [RESULTS] of the results 3 to -3. Returns (NO, YES or UNKNOWN, positions visited).
     """
     words, bytes_ = stack
     keys, marks = table
@@ -244,7 +244,11 @@ def _reaches(
                 p = np.int64(bytes_[top, PLAYER])
                 lo, hi = words[top, HAND + 2 * p], words[top, HAND + 2 * p + 1]
                 beat = words[top, BEAT] & 0xFFFFFF
-                end = list_moves(listed, lo, hi, np.int64(bytes_[top, LEVEL]), beat, moves, start, scratch)
+                level = np.int64(bytes_[top, LEVEL])
+                if full:
+                    end = list_moves(FULL, lo, hi, level, beat, moves, start, scratch)
+                else:
+                    end = list_moves(CANONICAL, lo, hi, level, beat, moves, start, scratch)
                 if end + (end - start) > len(moves):
                     return UNKNOWN, visited
                 _order(moves, start, end, beat == 0, np.int64(bytes_[top, LEFT + p]))
@@ -280,7 +284,7 @@ def _solve(
     stack: tuple[Ints, Bytes],
     table: tuple[NDArray[np.uint64], Bytes],
     moves: Ints,
-    listed: Which,
+    full: bool,
     limit: Int,
     ranks: Ints,
     found: Ints,
@@ -304,7 +308,7 @@ def _solve(
             while low < high:
                 asked = (low + high + 1) // 2
                 answer, count = _reaches(
-                    stack, table, moves, frames, listed, limit - visited, mine, ranks, asked
+                    stack, table, moves, frames, full, limit - visited, mine, ranks, asked
                 )
                 visited += count
                 if answer == UNKNOWN:
@@ -353,7 +357,6 @@ def solve_endgame(worlds: Worlds, actions: Array, limit: int) -> Endgame:
     seat = states["player"][:1].astype(np.int64)
     worth, ranks = np.unique(result_worth(states[:1], seat)[0], return_inverse=True)
     size = 1 << max(10, (2 * limit).bit_length())
-    two = bool(np.count_nonzero(states["left"][0]) == 2)
     found = np.full((len(states), len(actions)), -1, np.int64)
     positions, most = _solve(
         deals,
@@ -361,7 +364,7 @@ def solve_endgame(worlds: Worlds, actions: Array, limit: int) -> Endgame:
         views(np.zeros(DEPTH, states.dtype)),
         (np.zeros(size, np.uint64), np.zeros(size, np.uint8)),
         np.empty((RESERVE + (1 << 16), 3), np.int64),
-        FULL if two else CANONICAL,
+        np.count_nonzero(states["left"][0]) == 2,
         limit,
         ranks.astype(np.int64),
         found,
