@@ -133,11 +133,10 @@ class AnchoredSolver:
         weight = (1 - FLOOR) * often + FLOOR * anyhow
         self.price = np.where(free, 0.0, temperature[tree.infoset_player] * weight)
         log_magnet = np.log(magnet)
-        self._nodes: Nodes = tree.nodes
-        self._infosets: Infosets = (tree.infoset_player, tree.infoset_offset, before)
-        payoffs = np.ascontiguousarray(tree.returns.T[list(self.seats)])
-        self._ends: Ends = (tree.terminal, last, payoffs)
-        self._prices: Prices = (self.price, weight, log_magnet)
+        ends = tree.terminal, last, np.ascontiguousarray(tree.returns.T[list(self.seats)])
+        infosets = tree.infoset_player, tree.infoset_offset, before
+        prices = self.price, weight, log_magnet
+        self._game: tuple[Nodes, Infosets, Ends, Prices] = (tree.nodes, infosets, ends, prices)
         self._anchor = array_digest(self.price, log_magnet)
         self._state: State = (magnet.copy(), log_magnet.copy(), np.zeros(tree.n_slots))
 
@@ -148,17 +147,7 @@ class AnchoredSolver:
         seats = np.array(self.seats, np.int64)
         while self.iteration < last:
             some = min(at_once, last - self.iteration)
-            iterate_mirror(
-                self.iteration,
-                some,
-                self._rate,
-                seats,
-                self._nodes,
-                self._infosets,
-                self._ends,
-                self._prices,
-                self._state,
-            )
+            iterate_mirror(self.iteration, some, self._rate, seats, *self._game, self._state)
             self.iteration += some
 
     def start_from(self, policy: NDArray[np.float64]) -> None:
@@ -191,9 +180,7 @@ class AnchoredSolver:
         """
         best, now = np.zeros(len(self.seats)), np.zeros(len(self.seats))
         for k, seat in enumerate(self.seats):
-            best[k], now[k] = regularised(
-                k, seat, self._nodes, self._infosets, self._ends, self._prices, self._state
-            )
+            best[k], now[k] = regularised(k, seat, *self._game, self._state)
         return best, now
 
     def state_dict(self) -> dict[str, Any]:

@@ -83,18 +83,12 @@ class MonteCarloSolver:
     def run(self, n: int) -> None:
         """Run `n` more iterations. Raises MonteCarloError unless that is a whole number of at least 0."""
         n = check_whole("iterations", n, MonteCarloError)
-        tree = self.tree
-        _run(
-            n,
-            np.array(self.seats, np.int64),
-            tree.n_roots,
-            (tree.first_child, tree.n_children, tree.player, tree.infoset, tree.chance_prob),
-            (tree.infoset_offset, self._regret, self._sum),
-            self._returns,
-            self._random,
-            (int(tree.n_children.max()), len(tree.level_offsets)),
-            self.exploration if self.sampling == "outcome" else 0.0,
-        )
+        tree, seats = self.tree, np.array(self.seats, np.int64)
+        nodes = tree.first_child, tree.n_children, tree.player, tree.infoset, tree.chance_prob
+        tables = tree.infoset_offset, self._regret, self._sum
+        sizes = int(tree.n_children.max()), len(tree.level_offsets)
+        exploration = self.exploration if self.sampling == "outcome" else 0.0
+        _run(n, seats, tree.n_roots, nodes, tables, self._returns, self._random, sizes, exploration)
         self.iteration += n
 
     def current_policy(self) -> NDArray[np.float64]:

@@ -62,25 +62,16 @@ class TreeSolver:
     def run(self, n: int) -> None:
         """Run `n` more iterations. Raises ValueError unless that is a whole number of at least 0."""
         last = self.iteration + check_whole("iterations", n, ValueError)
-        tree, row = self.tree, self.variant
+        tree, row, seats = self.tree, self.variant, np.array(self.seats, np.int64)
+        rule = float(row.gamma), bool(row.clip), bool(row.predictive), bool(row.alternating), self.noise
+        game = tree.nodes, tree.infoset_player, tree.infoset_offset, self._parent_slot, self._returns
+        state = self._regret, self._prediction, self._policy, self._sum
         discounts = np.empty((0, 4))
         at_once = iterations_at_once(len(self.seats) * tree.n_nodes)
         while self.iteration < last:
             some = min(at_once, last - self.iteration)
             discounts = discounts_until(discounts, self.iteration + some, row)
-            _iterate(
-                self.iteration,
-                some,
-                (float(row.gamma), bool(row.clip), bool(row.predictive), bool(row.alternating), self.noise),
-                discounts,
-                np.array(self.seats, np.int64),
-                tree.nodes,
-                tree.infoset_player,
-                tree.infoset_offset,
-                self._parent_slot,
-                self._returns,
-                (self._regret, self._prediction, self._policy, self._sum),
-            )
+            _iterate(self.iteration, some, rule, discounts, seats, *game, state)
             self.iteration += some
 
     def start_from(self, policy: NDArray[np.float64], regrets: NDArray[np.float64]) -> None:
