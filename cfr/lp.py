@@ -26,7 +26,7 @@ LP_METHODS = ("highs-ds", "highs-ipm")
 
 
 class LpError(ValueError):
-    """An unknown method, or a programme that HiGHS could not finish."""
+    """An unknown method, a time limit out of range, or a programme that HiGHS could not finish."""
 
 
 class LpTimeout(LpError):
@@ -64,6 +64,8 @@ def solve_lp(
 
     if method not in LP_METHODS:
         raise LpError(f"solve_lp: method must be one of {', '.join(LP_METHODS)}; got {method!r}")
+    if time_limit is not None and not time_limit >= 0:
+        raise LpError(f"solve_lp: time_limit must be at least 0, in seconds; got {time_limit}")
     form = game_form if isinstance(game_form, SequenceForm) else sequence_form(game_form)
     row, column = form.sides
     # Variables: x, a plan of side 0; v, what side 1 can still hold it to at each of its infosets.

@@ -39,6 +39,7 @@ from math import inf
 import numpy as np
 from numpy.typing import NDArray
 
+from cfr.sequence_form import is_two_sided
 from cfr.tree import FlatTree, require_tree
 from cfr.variants import DEFAULT_VARIANT, Variant, check_whole, variant
 from games.game import CHANCE, TERMINAL
@@ -52,11 +53,12 @@ def discount(t: int, exponent: float) -> float:
 
     Source: Brown and Sandholm 2019, discounted CFR.
     """
-    if exponent == inf:
+    if exponent in (inf, -inf):
+        return float(exponent > 0)
+    try:
+        power: float = float(t) ** exponent
+    except (OverflowError, ZeroDivisionError):  # too large for a number
         return 1.0
-    if exponent == -inf:
-        return 0.0
-    power: float = t**exponent
     return power / (power + 1)
 
 
@@ -64,7 +66,8 @@ class PlainCfr:
     """CFR on a tree or forest, for any number of deciding seats, step by step.
 
     variant: the row of `cfr.variants` that runs. t: iterations done.
-    seats: the seats that decide, in the order of their updates. owner: the seat of each infoset.
+    seats: the seats that decide, in the order of their updates: as they are numbered, but for team 0's first
+        where one of each of two teams decides. owner: the seat of each infoset.
     policy: σ of the last iteration. regret: R. gain: r, as last measured. strategy_sum: the sums of the
         average policy.
     noise: regrets up to this are matched as if they were 0, so that rounding breaks no tie.
@@ -89,7 +92,7 @@ class PlainCfr:
         self._roots = range(tree.n_roots)
         self._offset: list[int] = tree.infoset_offset.tolist()
         self.owner: list[int] = tree.infoset_player.tolist()
-        self.seats = sorted(set(self.owner))
+        self.seats = sorted(set(self.owner), key=tree.teams.__getitem__ if is_two_sided(tree) else None)
         sizes = np.diff(tree.infoset_offset).tolist()
         self.policy: Table = [[1 / n] * n for n in sizes]
         self.regret: Table = [[0.0] * n for n in sizes]

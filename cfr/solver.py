@@ -131,7 +131,7 @@ class Solver:
         self.variant = variant(variant_name)
         self.iteration = 0
         v, lead = self.variant, 1 + (form.sides[0].n_sequences == 1)  # who decides alone leads
-        self.noise = REGRET_NOISE * form.payoff_scale * form.total_weight
+        self.noise = max(REGRET_NOISE * form.payoff_scale * form.total_weight, kernels.LEAST_MASS)
         row = (v.alpha, v.beta, v.gamma, v.clip, v.predictive, v.alternating * lead, self.noise)
         self._variant = tuple(float(number) for number in row)
         self._discounts = kernels.discounts_until(np.zeros((0, 4)), 0, v)

@@ -17,6 +17,9 @@ from math import inf
 from numbers import Integral
 from typing import Any
 
+MOST_GAMMA = 30
+"""Beyond, weights of iterations leave the range of floating-point numbers."""
+
 
 class UnknownVariant(ValueError):
     """A name that is no row of the table of variants, or parameters out of range."""
@@ -47,10 +50,8 @@ class Variant:
     def __post_init__(self) -> None:
         if self.alpha != self.alpha or self.beta != self.beta:
             raise UnknownVariant(f"variant {self.name}: alpha and beta must be numbers or ±inf; got nan")
-        if not 0 <= self.gamma < inf:
-            raise UnknownVariant(
-                f"variant {self.name}: gamma must be finite and at least 0; got {self.gamma}"
-            )
+        if not 0 <= self.gamma <= MOST_GAMMA:
+            raise UnknownVariant(f"variant {self.name}: gamma must be in [0, {MOST_GAMMA}]; got {self.gamma}")
 
 
 VARIANTS: dict[str, Variant] = {
@@ -72,7 +73,7 @@ REGRET_NOISE = 1e-12
 good must not be told apart by rounding."""
 
 START_WEIGHT = 1.0
-"""Iterations' worth of regrets that hold on to a start (see `warm_start`)."""
+"""Iterations' worth of regrets that hold on to a start (see `start_regrets`)."""
 
 DEFAULT_VARIANT = "dcfr+"
 """Fewest iterations to exploitability 1e-4 over the research games taken together (`gs2 bench cfr`): level

@@ -69,7 +69,7 @@ def discount_table(n: int, alpha: float, beta: float) -> NDArray[np.float64]:
     """Return [n + 1, 4]: d(t, alpha), d(t, beta) and their summed logarithms, for t = 0 … n.
 
     d(t, e) = t^e / (t^e + 1); 1 for e = inf, 0 for e = -inf. d(0, e) = 1, for what CFR starts from was not
-    an iteration's (see `warm_start`); from uniform play that is zero anyway.
+    an iteration's (see `start_regrets`); from uniform play that is zero anyway.
     """
     table = np.zeros((n + 1, 4))
     for k, exponent in enumerate((alpha, beta)):
@@ -78,7 +78,7 @@ def discount_table(n: int, alpha: float, beta: float) -> NDArray[np.float64]:
                 table[t, k] = 1.0
             elif exponent > -np.inf:
                 power = float(t) ** exponent
-                table[t, k] = power / (power + 1.0)
+                table[t, k] = power / (power + 1.0) if power < np.inf else 1.0
             if t > 0:
                 table[t, 2 + k] = table[t - 1, 2 + k] + np.log(max(table[t, k], 1e-300))
     return table

@@ -357,7 +357,7 @@ def current_discounts(t: int, stamp: int, usual: Any, discounts: NDArray[np.floa
     Skipping is exact: without counterfactual reach the instantaneous regrets are zero.
     """
     now = 4 * (t - 1)
-    if stamp == t - 1 or discounts[now] + discounts[now + 1] >= 2.0:
+    if stamp == t - 1 or discounts[now + 2] + discounts[now + 3] == 0.0:  # or nothing was ever discounted
         return usual
     since = 4 * max(stamp - 1, 0)
     positive_now = np.exp(discounts[now + 2] - discounts[since + 2])

@@ -22,7 +22,7 @@ from cfr.policies.policy import Policy, PolicyError, load_policy
 from cfr.policies.policy_words import load_policy_json
 from cfr.tree import FlatTree
 from cfr.tree.flat import require_tree
-from cfr.values import uniform
+from cfr.values import check_policy, uniform
 from games.game import CHANCE, Game, GameError, Infoset
 from games.infosets.nature import NatureView
 from games.support.array_types import Array
@@ -76,8 +76,11 @@ class LockedTree:
         return out
 
     def part(self, policy: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return a policy of the original, [original slots] float64, on the slots of the locked tree."""
-        return policy[self.slots]
+        """Return a policy of the original, [original slots] float64, on the slots of the locked tree.
+
+        Raises ValueError for one of another size.
+        """
+        return check_policy(self.original, policy)[self.slots]
 
 
 class LockedGame(NatureView):

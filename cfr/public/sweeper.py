@@ -209,7 +209,7 @@ def _discounts(stamp: int, t: int, discount: Any) -> tuple[float, float]:
     """Return what positive and negative regrets last updated in `stamp` are discounted by, before t."""
     now = 4 * (t - 1)
     positive, negative = discount[now], discount[now + 1]
-    if stamp != t - 1 and positive + negative < 2.0:
+    if stamp != t - 1 and discount[now + 2] + discount[now + 3] < 0.0:
         since = 4 * max(stamp - 1, 0)
         positive = np.exp(discount[now + 2] - discount[since + 2])
         negative = np.exp(discount[now + 3] - discount[since + 3])

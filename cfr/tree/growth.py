@@ -148,8 +148,10 @@ def grow(
         depth=np.zeros(len(states), np.int32),
         action=None,
     )
-    if len(level.prob) != len(states):
-        raise ValueError(f"grow: weights must have one entry per root, {len(states)}; got {len(level.prob)}")
+    if level.prob.shape != (len(states),):
+        raise ValueError(f"grow: weights must have one entry per root, {len(states)}; got {level.prob.shape}")
+    if len(wrong := level.prob[~((level.prob >= 0) & (level.prob < np.inf))]):
+        raise ValueError(f"grow: weights must be finite and at least 0; got {wrong[0]}")
 
     out = _Arrays()
     watch = GrowthWatch(game, states, budget, keep_states, rules.limited)

@@ -13,13 +13,14 @@ from cfr.engine.resume import start_regrets
 from cfr.lp import solve_lp
 from cfr.mccfr import MonteCarloSolver
 from cfr.plain import PlainCfr
-from cfr.policies.policy import uniform_policy
+from cfr.policies.policy import tabular_policy, uniform_policy
 from cfr.sequence_form import sequence_form
 from cfr.solver import Progress, Solver, SolverError, Start, Stop, solve
 from cfr.tree import grow
 from cfr.tree_cfr import TreeSolver
-from cfr.values import node_values, reach
+from cfr.values import first_wrong, node_values, reach
 from cfr.variants import DEFAULT_VARIANT, VARIANTS, UnknownVariant, Variant, variant
+from games import load_game
 from tests.cfr.trees import SMALL, LongWay, random_tree, tree_of
 from tests.reference.reach import reach_of_terminals
 
@@ -208,8 +209,10 @@ def test_variants_are_rows_that_can_be_changed() -> None:
     assert variant(Variant("mine", alpha=1.0)).alpha == 1.0
     with pytest.raises(UnknownVariant, match=r"variant must be one of cfr, cfr\+, .*; got 'cfr\+\+'"):
         variant("cfr++")
-    with pytest.raises(UnknownVariant, match="gamma must be finite and at least 0; got -1"):
+    with pytest.raises(UnknownVariant, match=r"gamma must be in \[0, 30\]; got -1"):
         variant("cfr", gamma=-1)
+    with pytest.raises(UnknownVariant, match=r"gamma must be in \[0, 30\]; got 31"):
+        variant("cfr", gamma=31)  # t^gamma was infinite soon, and the average no number
     with pytest.raises(UnknownVariant, match="alpha and beta must be numbers"):
         variant("cfr", alpha=float("nan"))
 
@@ -304,5 +307,22 @@ def test_a_start_that_cannot_be_used_is_refused() -> None:
         solve(tree, iterations=1, start=Start(start, weight=0.0))
     with pytest.raises(SolverError, match=r"got ndarray; begin at a policy with cfr\.Start"):
         solve(tree, iterations=1, start=start)  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="one probability per slot"):
-        solve(tree, iterations=1, start=Start(start[:-1]))
+    lock = tabular_policy("kuhn_poker", tree, start).only(np.arange(tree.n_infosets) < 2)
+    for size in (3, 23, 100):
+        for locked in (None, lock):
+            with pytest.raises(ValueError, match="one probability per slot"):
+                solve(tree, iterations=1, start=Start(np.full(size, 0.5)), lock=locked)
+
+
+def test_roots_of_whatever_weight_are_solved_and_weights_that_are_none_are_refused() -> None:
+    game = load_game("kuhn_poker")
+    for weight in (1e-310, 1e-290, 1e290):
+        solution = solve(grow(game, weights=np.array([weight])), iterations=50)
+        assert first_wrong(solution.policy, tree_of("kuhn").infoset_offset) == -1
+        assert solution.exploitability < max(0.02 * weight, 1e-300)
+    for weights in ([-1.0], [np.nan], [np.inf]):
+        with pytest.raises(ValueError, match=f"finite and at least 0; got {weights[0]}"):
+            grow(game, weights=np.array(weights))
+    for limit in (-1.0, np.nan):
+        with pytest.raises(ValueError, match="time_limit must be at least 0, in seconds; got"):
+            solve_lp(tree_of("kuhn"), time_limit=limit)

@@ -136,6 +136,18 @@ def test_every_iteration_of_the_kernel_is_the_plain_one(
     assert_each_iteration_agrees(Solver(tree, row), PlainCfr(tree, row), iterations)
 
 
+@pytest.mark.parametrize("exponent", [60.0, 400.0])
+@pytest.mark.parametrize("seed", range(6))
+def test_steep_discounts_are_numbers_and_made_up_for(exponent: float, seed: int) -> None:
+    # Powers went beyond all numbers, and discounts that round to 1 hid those missed before them.
+    assert_free_runs_agree(random_tree(seed), Variant("steep", exponent, exponent, gamma=1), 12)
+
+
+@pytest.mark.parametrize("name", ["cfr", "pdcfr+"])
+def test_team_0_is_updated_first_whichever_its_seat(name: str) -> None:
+    assert_free_runs_agree(random_tree(2, teams=(1, 0)), variant(name), 6)
+
+
 @ROWS
 @MODES
 @pytest.mark.parametrize("teams", [(0, 1), (1, 0)], ids=["side 0", "side 1"])
@@ -166,7 +178,7 @@ def test_its_printed_use_runs_as_printed() -> None:
     assert cfr.PlainCfr is PlainCfr
 
 
-@pytest.mark.parametrize(("t", "exponent", "wanted"), [(0, 1.5, 0), (1, 9, 0.5), (4, 0.5, 2 / 3)])
+@pytest.mark.parametrize(("t", "exponent", "wanted"), [(0, 1.5, 0), (0, -1, 1), (1, 9, 0.5), (4, 0.5, 2 / 3)])
 def test_a_discount_is_the_papers(t: int, exponent: float, wanted: float) -> None:
     assert discount(t, exponent) == pytest.approx(wanted)
     assert discount(t, inf) == 1 and discount(t, -inf) == 0
