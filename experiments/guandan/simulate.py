@@ -144,7 +144,7 @@ def simulate_matches(
 ) -> SimulationSummary:
     """Return a summary of n matches of random players, all invariants checked at every decision.
 
-    seed: match i has the seed `SeedSequence(seed)` gives it. batch: matches in lockstep.
+    seed: from it every match draws a seed of its own. batch: matches in lockstep.
     max_rounds: a match that takes longer counts as one that does not end.
     progress: called with the number of matches finished.
     Raises AssertionError, with the match's seed, if an invariant is broken.

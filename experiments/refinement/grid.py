@@ -5,11 +5,13 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
+from functools import cache
 from typing import Any
 
 from experiments.refinement.methods import MixtureError, method_config, split_draws, split_passes
 from games.registry import RESEARCH_GAMES
 from games.support.spec import split_spec
+from gs2.policies.policy_spec import TRAINED
 from gs2.search.config.presets import preset
 from gs2.search.config.stages import MODE_NAMES
 from gs2.search.pipeline import plays_out
@@ -71,17 +73,19 @@ def is_random(method: str) -> bool:
 
 def differs_by_seed(blueprint: str) -> bool:
     """Return whether every seed has a blueprint of its own: what play teaches is learnt anew for each."""
-    return blueprint.startswith(("dmc", "network:"))
+    word, colon, _ = blueprint.partition(":")
+    return bool(colon) and word.strip().lower() in TRAINED
 
 
-def _mode(method: str, mode: str) -> str | None:
+@cache
+def mode_of(method: str, mode: str) -> str | None:
     """Return the mode that a method runs in where a grid asks for one; None where it cannot.
 
     A method whose searches add up one after another alone is nested in that way, and never independent; one
     whose searches each start from the blueprint is always so.
     """
     if len(passes := split_passes(split_draws(method)[0])) > 1:
-        found = {_mode(one, mode) for one in passes}
+        found = {mode_of(one, mode) for one in passes}
         return found.pop() if len(found) == 1 else None
     config = method_config(passes[0])
     if mode == "independent" and (config.mode == "sequential" or config.safety.certificate == "shared"):
@@ -141,7 +145,7 @@ class Grid:
                 for mode, blueprint, (limit, iterations), method in itertools.product(
                     self.modes, self.blueprints, limits or [(None, None)], self.methods
                 ):
-                    how = _mode(method, mode)
+                    how = mode_of(method, mode)
                     if seed >= max(1, seeds // (split_draws(method)[1] or 1)):
                         continue
                     drawn = is_random(method) or differs_by_seed(blueprint)
@@ -153,10 +157,10 @@ class Grid:
         known = GRIDS.get(self.name)
         ours = known is None or known.methods != self.methods
         for mode in self.modes:
-            left_out = [method for method in self.methods if _mode(method, mode) is None]
+            left_out = [method for method in self.methods if mode_of(method, mode) is None]
             if left_out and (ours or len(left_out) == len(self.methods)):
                 passes = split_passes(split_draws(left_out[0])[0])
-                alone = [one for one in passes if _mode(one, "nested") == "sequential"]
+                alone = [one for one in passes if mode_of(one, "nested") == "sequential"]
                 needs = f"{' and '.join(alone)} must be sequential" if alone else "its certificate is shared"
                 other = "choose another mode" if mode == "independent" else "pass --mode sequential"
                 raise GridError(

@@ -60,6 +60,12 @@ def limit_words(summary: CellSummary) -> str:
     return "preset's" if summary.cap is None else f"{summary.cap} iter."
 
 
+def measured_words(summary: CellSummary) -> str:
+    """Return how a cell was measured, whatever its game and method, in words."""
+    sampled = f", {summary.sample} random infosets a player" * (summary.sample is not None)
+    return f"blueprint {summary.blueprint}, {block_of(summary)[2]}, {limit_words(summary)}{sampled}"
+
+
 def pooled_rows(folders: Sequence[Path]) -> tuple[list[str], list[Row]]:
     """Return (names of the grids, rows of run folders, each cell once, research games first).
 
@@ -160,10 +166,7 @@ class Comparison:
 
 def compare(rows: Iterable[Row], first: str, second: str) -> Comparison | None:
     """Return how `first` does beside `second`; None if no cell has both."""
-    found = grouped(
-        rows,
-        lambda r: (r.method, r.game, r.blueprint, r.mode == "independent", r.limit, r.cap, r.sample),
-    )
+    found = grouped(rows, lambda row: (row.method, *block_of(row), row.limit, row.cap))
     shared = []
     for (method, *cell), mine in found.items():
         if method != first:
@@ -222,7 +225,7 @@ def warm_table(rows: Sequence[Row]) -> str:
     Both are means over the seeds that both have. Empty if nothing was measured from the blueprint.
     """
     cells = grouped(
-        (row for row in rows if row.limit is not None and row.mode != "independent" and row.sample is None),
+        (row for row in rows if row.limit is not None and block_of(row)[2:] == ("nested", None)),
         lambda row: (row.game, row.blueprint, row.method, row.limit),
     )
     found: list[tuple[tuple[str, ...], float, str]] = []
@@ -287,7 +290,7 @@ def family_table(summaries: Sequence[CellSummary]) -> str:
     Empty unless some game was measured at several depths.
     """
     parts = []
-    for (game, blueprint), rows in grouped(summaries, lambda row: (row.game, row.blueprint)).items():
+    for (game, told), rows in grouped(summaries, lambda row: (row.game, measured_words(row))).items():
         placed = [(place, row) for row in rows if (place := place_in_family(row.method)) is not None]
         cells = [((base, depth), column, f"{row.ratio:.3f}") for (base, depth, column), row in placed]
         if len({depth for (_, depth), _, _ in cells}) < 2:
@@ -297,7 +300,7 @@ def family_table(summaries: Sequence[CellSummary]) -> str:
         columns.sort(key=lambda column: ("τ" in column, "everyone" in column))
         cells.sort(key=lambda cell: (cell[0][0] != "maxmargin", cell[0]))
         parts.append(
-            f"{game}, blueprint {blueprint}: exploitability over the blueprint's, by decisions looked ahead "
+            f"{game}, {told}: exploitability over the blueprint's, by decisions looked ahead "
             "(down), and by continuations at the limit, chosen by the opponent alone unless it is said, and "
             "the temperature τ of anchored solvers (across)\n"
         )
@@ -306,7 +309,7 @@ def family_table(summaries: Sequence[CellSummary]) -> str:
 
 
 def cell_tables(summaries: Sequence[CellSummary]) -> str:
-    """Return a table per game and blueprint: methods down, limits across; independent searches apart."""
+    """Return a table per game and blueprint: methods down, limits across; modes apart."""
     parts = []
     for (game, blueprint, mode, sample), rows in grouped(summaries, block_of).items():
         which = "all infosets" if sample is None else f"{sample} random infosets a player"
@@ -332,11 +335,10 @@ def cell_tables(summaries: Sequence[CellSummary]) -> str:
 def overview_tables(summaries: Sequence[CellSummary]) -> str:
     """Return tables of ratios to the blueprint's, one per blueprint and limit: methods down, games across."""
     parts = []
-    blocks = grouped(summaries, lambda row: (row.blueprint, block_of(row)[2], limit_words(row)))
-    for told, rows in blocks.items():
+    for told, rows in grouped(summaries, measured_words).items():
         games = list(dict.fromkeys(row.game for row in rows))
         if len(games) > 1:
-            parts.append("Exploitability over the blueprint's, blueprint {}, {}, {}\n".format(*told))
+            parts.append(f"Exploitability over the blueprint's, {told}\n")
             cells = [((row.method,), row.game, f"{row.ratio:.3f}") for row in rows]
             parts += [pivot_table(("method",), cells, games), ""]
     return "\n".join(parts)

@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from experiments.refinement.grid import Cell, Grid, GridError, differs_by_seed
+from experiments.refinement.grid import Cell, Grid, GridError, differs_by_seed, mode_of
 from games.support.bootstrap import bootstrap_interval
 from games.support.files import read_bytes, unique, write_text
 from games.support.work.carried import files_seen, modules_seen
@@ -329,9 +329,12 @@ def of_equal_blueprints(rows: Sequence[Row]) -> list[list[Row]]:
 
 
 def block_of(summary: CellSummary | Row) -> tuple[Any, ...]:
-    """Return what one table holds: searches that build on one another stand together."""
-    apart = "independent" if summary.mode == "independent" else "nested"
-    return summary.game, summary.blueprint, apart, summary.sample
+    """Return what one table holds, (game, blueprint, mode, sample).
+
+    A method that is always sequential stands with those that are nested; one that was told to be, apart.
+    """
+    alone = summary.mode == "sequential" == mode_of(summary.method, "nested")
+    return summary.game, summary.blueprint, "nested" if alone else summary.mode, summary.sample
 
 
 STRENGTH_METHODS = (

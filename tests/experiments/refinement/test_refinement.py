@@ -15,9 +15,11 @@ from experiments.refinement.grid import GRIDS, Cell, Grid, GridError
 from experiments.refinement.methods import method_config
 from experiments.refinement.report import (
     BLUEPRINT,
+    cell_tables,
     compare,
     comparison_table,
     family_table,
+    overview_tables,
     place_in_family,
     pooled_rows,
     rows_picture,
@@ -66,6 +68,16 @@ def test_a_grid_holds_each_cell_once_and_random_methods_with_every_seed() -> Non
 def test_a_method_has_every_seed_where_it_draws(method: str, random: bool) -> None:
     grid = Grid("test", games=("kuhn_poker",), methods=(method,), seeds=5)
     assert len(list(grid.cells())) == (5 if random else 1)
+
+
+@pytest.mark.parametrize(
+    ("blueprint", "learned"), [("DMC:9", 5), ("network:9", 5), ("dmc.gs2", 1), ("uniform", 1)]
+)
+def test_a_blueprint_is_learned_anew_for_every_seed_by_its_name_not_its_file(
+    blueprint: str, learned: int
+) -> None:
+    grid = Grid("test", games=("kuhn_poker",), blueprints=(blueprint,), methods=("maxmargin",), seeds=5)
+    assert len(list(grid.cells())) == learned
 
 
 @pytest.mark.parametrize(
@@ -218,6 +230,28 @@ def test_methods_are_compared_in_the_cells_that_both_have() -> None:
     assert beside is not None and (beside.cells, beside.above) == (1, 1)
     assert compare(rows, "gs2+", "unsafe") is None
     assert "| gs2+ | blueprint | 3 | 1 | 1 | 1 | 1 | 1.2 |" in comparison_table(rows)
+
+
+def test_every_row_of_several_modes_limits_and_samples_stands_in_the_tables() -> None:
+    worth = {"nested": 0.5, "sequential": 0.25, "independent": 0.75}
+    measured = [(mode, n, 300) for mode in worth for n in (None, 9)] + [("nested", None, 100)]
+    rows = [
+        made_row(Cell(game, "cfr:10", method, mode, sample=n, iterations=most), 1.0, part)
+        for mode, n, most in measured
+        for method, share in (("maxmargin", 1.0), ("maxmargin:depth=1", 0.5))
+        for game in ("a", "b")
+        for part in [share * worth[mode] * (1 if n is None else 0.9) * most / 300]
+    ]
+    summaries = summarise_cells(rows)
+    family, over, cells = family_table(summaries), overview_tables(summaries), cell_tables(summaries)
+    assert family.count("blueprint's, by decisions") == 2 * over.count("Exploitability") == 14
+    for row in rows:
+        assert f" {row.ratio:.3f} |" in family and f" {row.ratio:.3f} |" in over
+        assert f" {row.exploitability:.4f} (" in cells
+    assert "a, blueprint cfr:10, sequential, 300 iter., 9 random infosets a player: " in family
+    assert "### a, blueprint cfr:10 (exploitability 1.0000), sequential, all infosets" in cells
+    rows[0:0] = [made_row(Cell("c", "cfr:10", "gs2+path", "sequential", iterations=300), 1.0, 0.5)]
+    assert ", nested, all infosets" in cell_tables(summarise_cells(rows[:1]))
 
 
 def test_a_blueprint_that_is_an_equilibrium_has_finite_ratios() -> None:
