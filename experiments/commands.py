@@ -130,6 +130,7 @@ def refine(
                     f"{row.game}  {row.blueprint}  {row.method}  {row.mode}  seed {row.seed}: "
                     f"{row.blueprint_exploitability:.4f} → {row.exploitability:.4f}  ({row.seconds:.1f} s)",
                     soft_wrap=True,
+                    markup=False,
                 )
 
         path = run_grid(

@@ -318,12 +318,16 @@ def cell_tables(summaries: Sequence[CellSummary]) -> str:
         before = least if least == most else f"{least} to {most} by the seeds"
         parts.append(f"### {game}, blueprint {blueprint} (exploitability {before}), {mode}, {which}\n")
         limits = dict.fromkeys(limit_words(row) for row in rows)
+        seeds = {
+            method: " or ".join(map(str, sorted({row.seeds for row in some})))
+            for method, some in grouped(rows, lambda row: row.method).items()
+        }
         cells = [
             ((row.method,), column, cell)
             for row in rows
             for column, cell in (
                 (limit_words(row), _cell(row)),
-                ("seeds", row.seeds),
+                ("seeds", seeds[row.method]),
                 ("ms a search", f"{row.median_ms:.1f}"),
                 ("nodes", f"{row.nodes:,.0f}"),
             )

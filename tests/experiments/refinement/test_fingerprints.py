@@ -104,11 +104,15 @@ def test_a_grid_is_the_same_with_fingerprints_beside_it(tmp_path: Path) -> None:
         run_grid(replace(grid, blueprints=("cfr:7",)), tmp_path)
 
 
-def test_a_run_that_is_done_says_so(tmp_path: Path) -> None:
+def test_a_run_says_what_it_has_done_and_that_it_is_done(tmp_path: Path) -> None:
+    tree, file = grow(load_game("kuhn_poker")), tmp_path / "files[a]" / "p.npz"
+    file.parent.mkdir()
+    save_policy(file, tabular_policy("kuhn_poker", tree))
     words = ["--game", "kuhn_poker", "--method", "maxmargin", "--iterations", "5", "--workers", "1"]
+    words += ["--blueprint", str(file)]
     first, again = (
         CliRunner().invoke(refine, [*words, "-o", str(tmp_path / "run")], catch_exceptions=False)
         for _ in range(2)
     )
-    assert "nothing left to run" not in first.output
+    assert "nothing left to run" not in first.output and str(file) in first.output
     assert "nothing left to run" in again.output

@@ -250,6 +250,8 @@ def test_every_row_of_several_modes_limits_and_samples_stands_in_the_tables() ->
         assert f" {row.exploitability:.4f} (" in cells
     assert "a, blueprint cfr:10, sequential, 300 iter., 9 random infosets a player: " in family
     assert "### a, blueprint cfr:10 (exploitability 1.0000), sequential, all infosets" in cells
+    rows.append(made_row(replace(rows[0].cell, seed=1), 1.0, 0.5))
+    assert " | 1 or 2 | " in cell_tables(summarise_cells(rows))
     rows[0:0] = [made_row(Cell("c", "cfr:10", "gs2+path", "sequential", iterations=300), 1.0, 0.5)]
     assert ", nested, all infosets" in cell_tables(summarise_cells(rows[:1]))
 
