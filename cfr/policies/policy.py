@@ -266,7 +266,8 @@ class Policy:
                 "make one with `gs2 blueprint` for this game"
             )
         if self.digest == _digest_of(tree):
-            if tree.n_roots == 1 and not tree.n_truncated:  # a whole game's, not a subgame's
+            whole = tree.n_roots == 1 and tree.chance_prob[0] == 1  # a whole game's, not a subgame's
+            if whole and not tree.n_truncated:
                 require_same_tree("policy", self.game, self.tree, tree)
             return self.probs.copy()
         out = np.empty(tree.n_slots)

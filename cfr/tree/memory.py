@@ -68,7 +68,8 @@ def words_of_bytes(number: float) -> str:
     """Return a number of bytes in words: 512 MB, 4.4 GB; a GB is 2^30 bytes."""
     for name, unit in (("TB", 2**40), ("GB", 2**30), ("MB", 2**20), ("KB", 2**10)):
         if number >= unit:
-            return f"{number / unit:.3g} {name}" if number < 1e5 * unit else f"{number / unit:.1e} {name}"
+            count = number / unit
+            return f"{count:{'.3g' if count < 999.5 else ',.0f' if count < 1e5 else '.1e'}} {name}"
     return f"{number:.0f} bytes"
 
 
@@ -304,7 +305,7 @@ def words_of_seconds(seconds: float) -> str:
     """Return a time in words: 3 ms, 12 s, 4 min, 2.5 h, 12 days, 3e+06 years."""
     if seconds >= 1e4 * 365 * 86400:
         return f"{seconds / (365 * 86400):.1g} years"
-    for unit, size in (("years", 365 * 86400.0), ("days", 86400.0), ("h", 3600.0), ("min", 60.0), ("s", 1.0)):
-        if seconds >= 2 * size or (unit == "s" and seconds >= 1):
-            return f"{seconds / size:.2g} {unit}" if seconds < 100 * size else f"{seconds / size:,.0f} {unit}"
-    return f"{seconds * 1e3:.2g} ms"
+    units = {"years": 365 * 86400.0, "days": 86400.0, "h": 3600.0, "min": 60.0, "s": 1.0, "ms": 1e-3}
+    unit = next((unit for unit, size in units.items() if seconds >= (2 - (unit == "s")) * size), "ms")
+    count = seconds / units[unit]
+    return f"{count:{'.2g' if count < 99.5 else ',.0f'}} {unit}"

@@ -115,6 +115,8 @@ def test_a_policy_follows_its_game_into_subgames() -> None:
         theirs = policy.at(below.infoset_key[infoset : infoset + 1], player)[0]
         np.testing.assert_array_equal(probs[first:last], theirs)
     assert exploitability(below, probs) >= 0
+    heavier = grow(game, weights=np.array([2.0]), keep_states=False)  # was said to be of a changed game
+    np.testing.assert_array_equal(policy.on(heavier), policy.probs)
 
 
 def test_what_is_not_a_policy_file_or_one_of_another_game_is_refused(tmp_path: Path) -> None:

@@ -159,8 +159,9 @@ def test_sizes_are_read_and_written() -> None:
     for text in ("", "much", "-1G", "0", "nan", "4 X", "1e9"):
         with pytest.raises(ValueError, match="memory must be a size such as"):
             in_bytes(text)
-    words = ["12 bytes", "2 KB", "3 MB", "4.4 GB"]
-    assert [words_of_bytes(n) for n in (12, 2048, 3 * 2**20, 4.4 * 2**30)] == words
+    words = ["12 bytes", "2 KB", "3 MB", "4.4 GB", "1,023 MB", "20,000 TB", "2.0e+05 TB"]
+    sizes = 12, 2048, 3 * 2**20, 4.4 * 2**30, 1023.4 * 2**20, 2e4 * 2**40, 2e5 * 2**40
+    assert [words_of_bytes(n) for n in sizes] == words
 
 
 def test_the_limit_is_two_thirds_of_what_is_free_unless_something_else_is_said(
@@ -245,6 +246,8 @@ def test_the_time_that_a_game_takes_for_each_history_is_told(monkeypatch: pytest
     ("seconds", "words"),
     [
         (0.0031, "3.1 ms"),
+        (0.25, "250 ms"),
+        (99.7, "100 s"),
         (1.0, "1 s"),
         (99.0, "99 s"),
         (150.0, "2.5 min"),
