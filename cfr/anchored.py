@@ -37,7 +37,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cfr.engine.kernels import iterations_at_once
-from cfr.engine.resume import load_state, state_of
+from cfr.engine.resume import Counted, load_state, state_of
 from cfr.solver import NEVER, SolverError, Stop, check_limits, run_until
 from cfr.tree import FlatTree, require_tree
 from cfr.tree.flat import Nodes, array_digest, infoset_parent_slots, own_slots
@@ -99,7 +99,7 @@ class AnchoredSolution:
     stopped: str
 
 
-class AnchoredSolver:
+class AnchoredSolver(Counted):
     """Magnetic mirror descent on a tree, resumable exactly.
 
     iteration: iterations done so far. seats: the seats that decide, in the order of their updates.
@@ -114,7 +114,7 @@ class AnchoredSolver:
         """
         require_tree(tree)
         self.tree = tree
-        self.iteration = 0
+        self._done = np.zeros(1, np.int64)
         self.seats = tuple(int(seat) for seat in np.unique(tree.infoset_player))
         temperature = anchor.temperatures(tree.n_players)
         magnet, free = _smoothed(tree, anchor)
@@ -147,8 +147,7 @@ class AnchoredSolver:
         seats = np.array(self.seats, np.int64)
         while self.iteration < last:
             some = min(at_once, last - self.iteration)
-            iterate_mirror(self.iteration, some, self._rate, seats, *self._game, self._state)
-            self.iteration += some
+            iterate_mirror(self._done, some, self._rate, seats, *self._game, self._state)
 
     def start_from(self, policy: NDArray[np.float64]) -> None:
         """Begin at a policy, [n_slots] float64, with a share SMOOTHING of uniform play.
@@ -276,7 +275,7 @@ State = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]
 
 @kernel(lazy=True)
 def iterate_mirror(
-    done: int,
+    done: NDArray[np.int64],
     n: int,
     rate: float,
     seats: NDArray[np.int64],
@@ -286,14 +285,14 @@ def iterate_mirror(
     prices: Prices,
     state: State,
 ) -> None:
-    """Run iterations done + 1 … done + n."""
+    """Run `n` more iterations than `done`, [1]."""
     policy, log_policy, gradient = state
     price, weight, log_magnet = prices
     infoset_player, offset, before = infosets
     others = np.empty(len(nodes[0]))
     gain = np.empty(len(policy))
     often = np.empty(len(infoset_player))
-    for t in range(done, done + n):
+    for t in range(done[0], done[0] + n):
         for k in range(len(seats)):
             seat = seats[k]
             _gradient(k, seat, nodes, infosets, ends, policy, others, gain, often)
@@ -328,6 +327,7 @@ def iterate_mirror(
                     policy[s] = math.exp(log_policy[s])
                 if before[i] >= 0:
                     gain[before[i]] += total * log_mass
+    done[0] += n
 
 
 @kernel(lazy=True)

@@ -20,7 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cfr.best_response import exploitability
-from cfr.engine.resume import load_state, state_of
+from cfr.engine.kernels import iterations_at_once
+from cfr.engine.resume import Counted, load_state, state_of
 from cfr.tree import FlatTree, require_tree
 from cfr.values import normalised, uniform
 from cfr.variants import check_whole
@@ -42,7 +43,7 @@ class MonteCarloError(ValueError):
     """Bad input to Monte-Carlo CFR: the rule, the value received and the next step."""
 
 
-class MonteCarloSolver:
+class MonteCarloSolver(Counted):
     """Monte-Carlo CFR, resumable exactly.
 
     tree: roots with weights of at least 0; they are sampled in proportion, and values scaled by the total.
@@ -72,7 +73,7 @@ class MonteCarloSolver:
         self.tree = tree
         self.sampling = sampling
         self.exploration = float(exploration)
-        self.iteration = 0
+        self._done = np.zeros(1, np.int64)
         self.seats = tuple(int(seat) for seat in np.unique(tree.infoset_player))
         self._random = rng.integers(0, 2**64, 1, np.uint64)
         self._regret, self._sum = np.zeros(tree.n_slots), np.zeros(tree.n_slots)
@@ -82,14 +83,17 @@ class MonteCarloSolver:
 
     def run(self, n: int) -> None:
         """Run `n` more iterations. Raises MonteCarloError unless that is a whole number of at least 0."""
-        n = check_whole("iterations", n, MonteCarloError)
+        last = self.iteration + check_whole("iterations", n, MonteCarloError)
         tree, seats = self.tree, np.array(self.seats, np.int64)
         nodes = tree.first_child, tree.n_children, tree.player, tree.infoset, tree.chance_prob
         tables = tree.infoset_offset, self._regret, self._sum
         sizes = int(tree.n_children.max()), len(tree.level_offsets)
         exploration = self.exploration if self.sampling == "outcome" else 0.0
-        _run(n, seats, tree.n_roots, nodes, tables, self._returns, self._random, sizes, exploration)
-        self.iteration += n
+        at_once = iterations_at_once(sizes[1] if exploration else tree.n_nodes)
+        game = seats, tree.n_roots, nodes, tables, self._returns
+        while self.iteration < last:
+            some = min(at_once, last - self.iteration)
+            _run(self._done, some, *game, self._random, sizes, exploration)
 
     def current_policy(self) -> NDArray[np.float64]:
         """Return the policy that matches the regrets, [n_slots] float64."""
@@ -321,6 +325,7 @@ def _outcome(
 
 @kernel
 def _run(
+    done: NDArray[np.int64],
     n: int,
     seats: NDArray[np.int64],
     n_roots: int,
@@ -331,7 +336,10 @@ def _run(
     sizes: tuple[int, int],
     exploration: float,
 ) -> None:
-    """Run n iterations. sizes: the most actions, and levels. exploration: 0 for external sampling."""
+    """Run `n` more iterations than `done`, [1].
+
+    sizes: the most actions, and levels. exploration: 0 for external sampling.
+    """
     most, depth = sizes
     chance_prob = nodes[4]
     total = chance_prob[:n_roots].sum()
@@ -353,3 +361,4 @@ def _run(
             else:
                 drawn = random, exploration, frames, policy[0], chosen
                 _outcome(root, seat, averaged, total, nodes, tables, pays, *drawn)
+    done[0] += n

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from cfr.engine import kernels
 from cfr.engine.kernels import FormArrays, Pair
 from cfr.engine.layout import ROWS, WIDE, State
-from cfr.engine.resume import other_variant, read_state, same_variant, start_regrets, state_of
+from cfr.engine.resume import Counted, other_variant, read_state, same_variant, start_regrets, state_of
 from cfr.policies.lock import LockedTree
 from cfr.policies.policy import Policy
 from cfr.sequence_form import SequenceForm, is_two_sided, sequence_form
@@ -107,7 +107,7 @@ class Solution:
     stopped: str
 
 
-class Solver:
+class Solver(Counted):
     """CFR on a sequence form, resumable exactly.
 
     iteration: iterations done so far.
@@ -129,7 +129,7 @@ class Solver:
         form = game_form if isinstance(game_form, SequenceForm) else sequence_form(game_form)
         self.form = form
         self.variant = variant(variant_name)
-        self.iteration = 0
+        self._done = np.zeros(1, np.int64)
         v, lead = self.variant, 1 + (form.sides[0].n_sequences == 1)  # who decides alone leads
         self.noise = max(REGRET_NOISE * form.payoff_scale * form.total_weight, kernels.LEAST_MASS)
         row = (v.alpha, v.beta, v.gamma, v.clip, v.predictive, v.alternating * lead, self.noise)
@@ -152,8 +152,7 @@ class Solver:
             some = min(at_once, last - self.iteration)
             self._discounts = kernels.discounts_until(self._discounts, self.iteration + some, self.variant)
             rules, layout = (self._variant, self._discounts), (self._play.sides, self._play.boxes)
-            kernels.iterate(self._play.ways(some), self.iteration, some, *rules, *layout, states, self._work)
-            self.iteration += some
+            kernels.iterate(self._play.ways(some), self._done, some, *rules, *layout, states, self._work)
 
     def _state(self, side: int) -> State:
         """Return what the kernels update for a side."""

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from cfr.best_response import best_response_value
 from cfr.engine.kernels import discounts_until, iterations_at_once, learn_infoset
-from cfr.engine.resume import load_state, same_variant, state_of
+from cfr.engine.resume import Counted, load_state, same_variant, state_of
 from cfr.tree import FlatTree, require_tree
 from cfr.tree.flat import Nodes, infoset_parent_slots
 from cfr.values import normalised, root_values, uniform
@@ -29,7 +29,7 @@ State = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], NDA
 """(regret, prediction, policy, strategy_sum), on slots."""
 
 
-class TreeSolver:
+class TreeSolver(Counted):
     """CFR on a tree with any number of deciding seats, resumable exactly.
 
     iteration: iterations done so far. seats: the seats that decide, in the order of their updates.
@@ -48,7 +48,7 @@ class TreeSolver:
         require_tree(tree)
         self.tree = tree
         self.variant = variant(variant_name)
-        self.iteration = 0
+        self._done = np.zeros(1, np.int64)
         self.seats = tuple(int(seat) for seat in np.unique(tree.infoset_player))
         self._parent_slot = infoset_parent_slots(tree, recall=recall)
         self._regret, self._prediction, self._sum = (np.zeros(tree.n_slots) for _ in range(3))
@@ -71,8 +71,7 @@ class TreeSolver:
         while self.iteration < last:
             some = min(at_once, last - self.iteration)
             discounts = discounts_until(discounts, self.iteration + some, row)
-            _iterate(self.iteration, some, rule, discounts, seats, *game, state)
-            self.iteration += some
+            _iterate(self._done, some, rule, discounts, seats, *game, state)
 
     def start_from(self, policy: NDArray[np.float64], regrets: NDArray[np.float64]) -> None:
         """Begin at a policy with the regrets that hold on to it (`start_regrets`), both [n_slots] float64.
@@ -129,7 +128,7 @@ class TreeSolver:
 
 @kernel
 def _iterate(
-    t0: int,
+    done: NDArray[np.int64],
     n: int,
     rule: Rule,
     discounts: NDArray[np.float64],
@@ -141,14 +140,14 @@ def _iterate(
     returns: NDArray[np.float64],
     state: State,
 ) -> None:
-    """Run iterations t0 + 1 … t0 + n."""
+    """Run `n` more iterations than `done`, [1]."""
     gamma, _, _, alternating, _ = rule
     _, _, policy, strategy_sum = state
     plan = np.empty(len(policy))
     reach = np.empty(len(nodes[0]))
     value = np.empty(len(nodes[0]))
     gain = np.zeros(len(policy))
-    for t in range(t0 + 1, t0 + n + 1):
+    for t in range(done[0] + 1, done[0] + n + 1):
         weight = float(t) ** gamma
         if not alternating:
             _accumulate(weight, infoset_offset, parent_slot, policy, plan, strategy_sum)
@@ -162,6 +161,7 @@ def _iterate(
         if not alternating:
             for seat in seats:
                 _learn(t, rule, discounts, seat, infoset_player, infoset_offset, gain, state)
+    done[0] += n
 
 
 @kernel

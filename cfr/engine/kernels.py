@@ -159,7 +159,7 @@ def average(
 @kernel
 def iterate(
     ways: Ways,
-    t0: int,
+    done: NDArray[np.int64],
     n: int,
     variant: tuple[float, ...],
     discount: NDArray[np.float64],
@@ -168,7 +168,7 @@ def iterate(
     states: tuple[State, State],
     works: tuple[Work, Work],
 ) -> None:
-    """Run iterations t0 + 1 … t0 + n. With n = 0 only fill both sides' plans, and their values against them.
+    """Run `n` more iterations than `done`, [1]. With n = 0 only fill both sides' plans, and their values.
 
     ways: how sweeps are compiled. variant: as `Solver` has it; alternating is 0 if n is, 2 if side 1 leads.
     sides, boxes: `arrays` of the layout; boxes[s] pay side s. states: (regret, prediction, policy,
@@ -179,7 +179,7 @@ def iterate(
     box, state, work = address(boxes), address(states), address(works)
     discounts = address(discount)
     alternating, lead = variant[5] > 0, 1 if variant[5] > 1 else 0
-    for t in range(t0 + 1, t0 + (n if n > 0 else 1) + 1):
+    for t in range(done[0] + 1, done[0] + (n if n > 0 else 1) + 1):
         weight = float(t) ** variant[2] if n > 0 else 0.0
         for s in (lead, 1 - lead):
             # The leader learns from what the other plays; then, where they take turns, that one from its
@@ -192,6 +192,7 @@ def iterate(
                     sweep_down(ways, side[down], box[1 - down], policy, mine, theirs, weight, sums)
             if n > 0:
                 sweep_up(ways, (t, variant, discounts), side[s], work[s], state[s])
+    done[0] += n
 
 
 @kernel
@@ -336,5 +337,5 @@ class FormArrays:
         none = np.zeros(0, np.int32)
         a, b = ((policy, policy, policy, policy, none) for policy in policies)
         rules = (0.0,) * 7, np.zeros((1, 4))
-        iterate(self.ways(0), 0, 0, *rules, self.sides, self.boxes, (a, b), work)
+        iterate(self.ways(0), np.zeros(1, np.int64), 0, *rules, self.sides, self.boxes, (a, b), work)
         return work

@@ -178,14 +178,12 @@ class Policy:
             )
         if n and (np.any(np.diff(offset) < 1) or not np.all((self.probs >= 0) & (self.probs < np.inf))):
             raise PolicyError("policy: every infoset needs actions, with finite probabilities of at least 0")
-        if n:
-            sums = np.add.reduceat(self.probs, offset[:-1])
-            worst = int(np.argmax(np.abs(sums - 1)))
-            if not abs(sums[worst] - 1) <= SUM_TOLERANCE:
-                raise PolicyError(
-                    f"policy: probabilities of an infoset must sum to 1; infoset {worst} sums to "
-                    f"{sums[worst]:g}"
-                )
+        sums = np.add.reduceat(self.probs, offset[:-1]) if n else np.ones(1)
+        worst = int(np.argmax(np.abs(sums - 1)))
+        if not abs(sums[worst] - 1) <= SUM_TOLERANCE:
+            raise PolicyError(
+                f"policy: probabilities of an infoset must sum to 1; infoset {worst} sums to {sums[worst]:g}"
+            )
         return self
 
     @property
@@ -428,9 +426,8 @@ def load_policy(path: str | Path, game: str | None = None, tree: FlatTree | None
             f"make one with `gs2 blueprint '{game}'`"
         )
     try:
-        made_on = str(meta.get("tree", ""))
         kept = {name: arrays[name] for name, _, _ in _ARRAYS}
-        policy = Policy(game=meta["game"], note=meta["note"], tree=made_on, **kept)
+        policy = Policy(game=meta["game"], note=meta["note"], tree=str(meta.get("tree", "")), **kept)
     except KeyError as missing:
         raise PolicyError(f"{path}: a policy file must hold {missing}; make it again") from None
     try:

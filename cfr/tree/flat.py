@@ -206,13 +206,9 @@ class FlatTree:
 
     def child_slot(self) -> NDArray[np.int64]:
         """Return, for each node, the slot of the decision that led to it, [N] int64; -1 under chance."""
-        slot = np.full(self.n_nodes, -1, np.int64)
-        below = np.arange(self.n_roots, self.n_nodes)
-        parent = self.parent[below]
-        decided = self.player[parent] >= 0
-        below, parent = below[decided], parent[decided]
-        slot[below] = self.infoset_offset[self.infoset[parent]] + (below - self.first_child[parent])
-        return slot
+        up = self.parent
+        slot = self.infoset_offset[self.infoset[up]] + np.arange(self.n_nodes) - self.first_child[up]
+        return np.where((up >= 0) & (self.player[up] >= 0), slot, -1)
 
     def way_to(self, node: int) -> NDArray[np.int64]:
         """Return the nodes on the way from a root to a node, [depth] int64, the node last and no root."""

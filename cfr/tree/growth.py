@@ -141,17 +141,13 @@ def grow(
     states = game.root() if roots is None else roots
     if len(states) == 0:
         raise ValueError("grow: needs at least one root; got none")
-    level = _Level(
-        states=states,
-        parent=np.full(len(states), -1, np.int32),
-        prob=np.ones(len(states)) if weights is None else np.asarray(weights, np.float64),
-        depth=np.zeros(len(states), np.int32),
-        action=None,
-    )
-    if level.prob.shape != (len(states),):
-        raise ValueError(f"grow: weights must have one entry per root, {len(states)}; got {level.prob.shape}")
-    if len(wrong := level.prob[~((level.prob >= 0) & (level.prob < np.inf))]):
+    prob = np.ones(len(states)) if weights is None else np.asarray(weights, np.float64)
+    if prob.shape != (len(states),):
+        raise ValueError(f"grow: weights must have one entry per root, {len(states)}; got {prob.shape}")
+    if len(wrong := prob[~((prob >= 0) & (prob < np.inf))]):
         raise ValueError(f"grow: weights must be finite and at least 0; got {wrong[0]}")
+    none = np.zeros(len(states), np.int32)
+    level = _Level(states=states, parent=none - 1, prob=prob, depth=none, action=None)
 
     out = _Arrays()
     watch = GrowthWatch(game, states, budget, keep_states, rules.limited)

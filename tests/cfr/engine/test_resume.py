@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any
 
 import numpy as np
@@ -70,6 +71,34 @@ def test_a_state_goes_through_a_file_even_one_of_an_earlier_release_which_says_n
         assert read is not None
         solver = SOLVERS[name](tree)
         solver.load_state_dict(read)
+        solver.run(5)
+        np.testing.assert_array_equal(solver.current_policy(), straight.current_policy())
+
+
+KERNELS = {
+    "sequence form": "cfr.engine.kernels.iterate",
+    "tree": "cfr.tree_cfr._iterate",
+    "anchored": "cfr.anchored.iterate_mirror",
+    "sampled": "cfr.mccfr._run",
+}
+
+
+@EVERY
+def test_an_interrupt_leaves_a_run_that_goes_on_exactly(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    tree, kernel = tree_of("kuhn"), resolve_name(KERNELS[name])
+    straight, stopped, again = (SOLVERS[name](tree) for _ in range(3))
+    straight.run(12)
+
+    def interrupted(*given: Any) -> None:
+        kernel(*given)
+        raise KeyboardInterrupt  # as Python does, once compiled code is done
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(KERNELS[name], interrupted)
+        stopped.run(7)
+    assert stopped.iteration == 7
+    again.load_state_dict(stopped.state_dict())
+    for solver in (stopped, again):
         solver.run(5)
         np.testing.assert_array_equal(solver.current_policy(), straight.current_policy())
 
