@@ -6,9 +6,6 @@ OpenSpiel's. Source: Kuhn 1950, "A simplified two-person poker".
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
-
 from games.game import TERMINAL
 from games.parameters import Int, named
 from games.research.poker import CARDS, DEAL_1, DEALS, FIRST, CardPoker, Said
@@ -52,6 +49,3 @@ class KuhnPoker(CardPoker):
         if state["node"] < BETTING:
             return f"deal {self._card_names[int(action)]}"
         return "bet" if action == BET else "pass"
-
-    def _others(self, seat: int, own: int, board: int, n: int, rng: np.random.Generator) -> NDArray[np.int64]:
-        return (own + 1 + rng.integers(self.cards - 1, size=n)) % self.cards

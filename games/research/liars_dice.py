@@ -189,15 +189,17 @@ class LiarsDice(TwoPlayerGame):
     def sample_histories(self, infoset: Infoset, n: int, rng: np.random.Generator) -> Ragged:
         """Return n histories of an infoset; its own dice come in any order, the other's are rolled."""
         words = [int(word) for word in infoset.key]
-        low = words[-1] >> self._clock_bits
+        rolled, low = words[-1] & (1 << self._clock_bits) - 1, words[-1] >> self._clock_bits
         own = low & (1 << self.dice * self._die_bits) - 1
         bids = words[0] if self.key_width == 2 else words[0] >> self.dice * self._die_bits + self._clock_bits
         faces = [own >> i * self._die_bits & (1 << self._die_bits) - 1 for i in range(self.dice)]
-        mine = rng.permuted(np.tile(np.array(faces) - 1, (n, 1)), axis=1)
         other = rng.integers(self.sides, size=(n, self.dice))
+        mine = rng.permuted(np.tile(np.array(faces) - 1, (n, 1)), axis=1)
+        if not own:  # nobody looks under its cup before all its dice are rolled
+            mine = rng.integers(self.sides, size=(n, self.dice))
         line = np.array([bid for bid in range(self.num_bids + 1) if bids >> bid & 1], np.int64)
         rolls = (mine, other) if infoset.player == 0 else (other, mine)
-        table = np.concatenate([*rolls, np.tile(line, (n, 1))], axis=1)
+        table = np.concatenate([np.concatenate(rolls, axis=1)[:, :rolled], np.tile(line, (n, 1))], axis=1)
         return Ragged.from_counts(np.full(n, table.shape[1]), table.reshape(-1))
 
     def private_states(self) -> tuple[int, int]:

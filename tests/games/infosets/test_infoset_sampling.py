@@ -77,6 +77,31 @@ def test_an_infoset_that_chance_all_but_never_deals_is_drawn_as_likely_as_its_hi
     np.testing.assert_allclose(sample.weights(), np.array([0.75, 0.25 - 1e-10]) / (1 - 1e-10), rtol=EXACT)
 
 
+@pytest.mark.parametrize(
+    "name",
+    ["kuhn_poker", "leduc_poker", "liars_dice(dice=2,sides=2)", "goofspiel(cards=3)", "doudizhu(ranks=1)"],
+)
+def test_a_seat_that_waits_while_chance_deals_is_given_histories_as_often_as_chance_deals_them(
+    name: str,
+) -> None:
+    game: Any = load_game(name)
+    states, chance, draws = game.root(), np.ones(1), 1000
+    while (game.player(states) == CHANCE).all():
+        for player in range(game.num_players):
+            keys = game.infoset_key(states, player)
+            for key in np.unique(keys, axis=0):
+                alike = (keys == key).all(axis=1)
+                infoset = infoset_at(game, states[alike][:1], player)
+                drawn, _, _ = follow_lines(game, game.sample_histories(infoset, draws, rng(0)))
+                often = Counter(state.tobytes() for state in drawn)
+                found = [often.pop(state.tobytes(), 0) / draws for state in states[alike]]
+                np.testing.assert_allclose(found, chance[alike] / chance[alike].sum(), atol=0.08)
+                assert not often
+        actions = game.actions(states)
+        chance = chance[actions.rows] * game.chance_probs(states, actions)
+        states = game.step(states, actions.rows, actions.values)
+
+
 @pytest.mark.parametrize("name", GAMES)
 def test_following_what_a_player_saw_finds_the_whole_infoset_with_its_reach(name: str) -> None:
     game, (context, known, decisions) = GAMES[name], grown(name)
