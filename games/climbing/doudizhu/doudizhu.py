@@ -27,6 +27,7 @@ from games.climbing.doudizhu.move_table import (
 )
 from games.climbing.doudizhu.multiset import (
     DECK_COPIES,
+    NUM_PLAIN,
     NUM_RANKS,
     RANK_LETTERS,
     cards_text,
@@ -140,6 +141,7 @@ class DouDizhu:
         if self.by_bid:
             self.teams = (0, 1, 2)
         self.rules = rule_code(ranks, self.by_bid)
+        self._size = (4 * ranks - 1) // 3  # cards that a seat is dealt
         self.move_numbers = DEALS if self.by_bid else CALLS
         self.follows = ranks == 1
         self.payoff_range = self._payoff_range()
@@ -207,8 +209,7 @@ class DouDizhu:
         at = states[actions.rows[rows]]
         dealt = at["dealt"].astype(np.int64)
         rank_copies = np.where(dealt < self.ranks, 4, 1)
-        size = (4 * self.ranks - 1) // 3
-        rooms = size - at["left"].astype(np.int64)
+        rooms = self._size - at["left"].astype(np.int64)
         given = 4 * np.minimum(dealt, self.ranks) + np.maximum(dealt - self.ranks, 0)
         below = 3 - given + at["left"].sum(1, dtype=np.int64)
         split = actions.values[rows] - DEALS
@@ -298,10 +299,9 @@ class DouDizhu:
             needs[:, column] = np.maximum(played, 0)[dealt_ranks]
         needs[:, 2] = -1 if known.bottom is None else bottom[dealt_ranks]
         copies = DECK_COPIES.astype(np.int64)[dealt_ranks] - known.own[dealt_ranks]
-        size = (4 * self.ranks - 1) // 3
         shares = np.zeros((n, known.dealt, 2), np.int64)
         uniforms = rng.random((n, known.dealt))
-        rooms = np.array([size, size, 3])
+        rooms = np.array([self._size, self._size, 3])
         if (copies < 0).any() or not _draw(needs, copies, rooms, uniforms, _FACTORIALS, shares):
             raise GameError(
                 f"doudizhu: at least one deal must agree with what seat {known.player} knows; none does; "
@@ -428,6 +428,12 @@ class DouDizhu:
             count_ranks(0 if cards in ("-", "") else read_multiset(cards)).astype(np.int64)
             for cards in (first[2], rest["bottom"])
         )
+        left_out = (own + bottom)[self.ranks : NUM_PLAIN]
+        if own.sum() != self._size or bottom.sum() not in (0, 3) or left_out.any():
+            raise GameError(
+                f"doudizhu: a seat must be dealt {self._size} cards of {RANK_LETTERS[: self.ranks]}BR, and "
+                f"the bottom 3; got {text[:80]!r}; name all as dealt, the landlord's without the bottom"
+            )
         calls = []
         for word in rest["calls"].lower().split():
             if word not in CALL_NAMES:

@@ -70,7 +70,20 @@ def test_an_infoset_that_no_deal_agrees_with_is_refused() -> None:
     for text in (
         "P1 dealt 33334567789TJJQKA | bottom 4TR | play 3",
         "P1 dealt 3334567789TJJQKAA | bottom 34R | play 33",
-        "P1 dealt 3334567789TJJQKA | bottom 4TR",
     ):
         with pytest.raises(GameError, match="deal must agree"):
             game.parse_infoset(text)
+
+
+def test_a_hand_or_a_bottom_that_no_seat_is_dealt_is_refused() -> None:
+    for text in (
+        "P1 dealt 33345 | bottom 44",
+        "P1 dealt 3334 | bottom 456",
+        "P1 dealt 333456 | bottom 456",
+        "P1 dealt 33345K | bottom 456",
+        "P1 dealt 33345 | bottom 456K",
+    ):
+        with pytest.raises(
+            GameError, match=r"must be dealt 5 cards of 3456BR, and the bottom 3; got '.*; name"
+        ):
+            DouDizhu(ranks=4).parse_infoset(text)
