@@ -163,7 +163,8 @@ def parse_cards(text: str | Iterable[str], *, limit: int = HAND_SIZE) -> NDArray
         squeezed = re.sub(r"[\s,\[\]'\"]+", "", text).upper().replace("10", "T")
         names: list[str] = [squeezed[i : i + 2] for i in range(0, len(squeezed), 2)]
     else:
-        names = [str(name).strip().upper().replace("10", "T") for name in text]
+        named = text if isinstance(text, Iterable) else [text]
+        names = [str(name).strip().upper().replace("10", "T") for name in named]
     counts = np.zeros(NUM_CARDS, np.uint8)
     for name in names:
         card = _CARD_INDEX.get(name)

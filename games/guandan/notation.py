@@ -104,9 +104,9 @@ def parse_action(move: str | Sequence[Any], level: int | str) -> Rows:
         if text.startswith("["):
             try:
                 move = json.loads(text)
-            except json.JSONDecodeError as error:
+            except (json.JSONDecodeError, RecursionError) as error:
                 raise GameError(
-                    f"guandan: a move is [type, rank, cards] in JSON; {error} in {text!r}"
+                    f"guandan: a move is [type, rank, cards] in JSON; {error} in {text[:60]!r}"
                 ) from None
         else:
             words = text.split()

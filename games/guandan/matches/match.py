@@ -198,10 +198,8 @@ def parse_move(stage: str, move: str | Sequence[Any], level: int) -> Rows:
         if words[0] != stage:
             raise GameError(f'guandan: this is the time for ["{stage}","{stage}",[card]]; got {move!r}')
         words = words[2]
-    text = words if isinstance(words, str) else " ".join(map(str, words))
-    for noise in (stage, '"', "[", "]", ","):
-        text = text.replace(noise, " ")
-    counts = parse_cards(text, limit=1)
+    text = " ".join(map(str, words)) if isinstance(words, list | tuple) else str(words)
+    counts = parse_cards(text.replace(stage, ""), limit=1)
     if counts.sum() != 1:
         raise GameError(f"guandan: a {stage} move names one card; got {move!r}")
     return card_actions(np.flatnonzero(counts))

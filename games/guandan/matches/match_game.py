@@ -89,11 +89,13 @@ class GuanDanMatch:
     payoff_range = (-1.0, 1.0)
 
     def __init__(self, text: str) -> None:
-        name, bracket, inside = text.strip().partition("(")
-        words = [word.partition("=") for word in inside.removesuffix(")").split(",")]
-        if name != NAME or not bracket or not all(equals for _, equals, _ in words):
-            raise GameError(f"guandan: a match is {NAME}(rules=PRESET); got {text!r}")
+        found = re.fullmatch(rf"{NAME}\((.*)\)", text.strip())
+        words = [word.partition("=") for word in found[1].split(",")] if found else []
         told = {field.strip(): _value(value.strip()) for field, _, value in words}
+        if not told or len(told) < len(words) or not all(equals for _, equals, _ in words):
+            raise GameError(
+                f"guandan: a match must be {NAME}(rules=PRESET), or switches given once each; got {text!r}"
+            )
         self.name = text.strip()
         levels, self.owner = str(told.pop("levels", "22")), told.pop("owner", None)
         if len(levels) != 2:

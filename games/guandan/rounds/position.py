@@ -419,7 +419,8 @@ def _state_of(fields: Any, text: str) -> tuple[Rows, int | None]:
     ]
     row["left"] = [_number({"left": n}, "left", HAND_SIZE, 0) for n in _list(fields, "left", 4, default)]
     known = np.array([_cards("known", cards) for cards in _list(fields, "known", 4, [""] * 4)])
-    check_cards(hands, played, known, row["left"], np.array([seat in (None, s) for s in range(4)]))
+    shown = np.array([seat in (None, s) for s in range(4)])
+    check_cards(hands, played, known, row["left"], shown)
     row["hand"], row["played"], row["known"] = pack(hands), pack(played), pack(known)
     row["cap"] = [_number({"cap": place}, "cap", 14, 14) for place in _list(fields, "cap", 4, [14] * 4)]
     row["leader"] = row["order"] = NOBODY
@@ -437,6 +438,8 @@ def _state_of(fields: Any, text: str) -> tuple[Rows, int | None]:
         row["player"] = row["first"]
         begin_rounds(*views(state))
         _replay(state, seat, fields["record"], level)
+        held, gone = unpack(row["hand"]), unpack(row["played"])
+        check_cards(held, gone, known, row["left"], shown)
     else:
         _read_progress(state, fields, level, seat)
     return state, seat
@@ -460,7 +463,8 @@ def _replay(state: Rows, seat: int | None, record: Any, level: int) -> None:
                 f"record: move {k} must be {'a lead' if leads else 'PASS or beat the move before'}; "
                 f"got {move!r} of seat {player}"
             )
-        if player < 0 or first_unplayable(words, bytes_, action_words(action)) >= 0:
+        short = player >= 0 and action["size"][0] > state["left"][0, player]
+        if player < 0 or short or first_unplayable(words, bytes_, action_words(action)) >= 0:
             raise position_error(f"record: seat {player} cannot play move {k}, {move!r}")
         play_all(words, bytes_, action_words(action))
 
@@ -495,7 +499,7 @@ def _read_progress(state: Rows, fields: dict[str, Any], level: int, seat: int | 
     begin_rounds(*views(state))
     if fields.get("key"):
         try:
-            row["hash"] = [int(fields["key"][k : k + 16], 16) for k in (0, 16)]
+            row["hash"] = np.frombuffer(bytes.fromhex(fields["key"]), ">u8").reshape(2)
         except (TypeError, ValueError):
             raise position_error(f"key must be 32 hexadecimal digits; got {fields['key']!r}") from None
     elif row["plays"] or row["played"].any() or row["leader"] != NOBODY:

@@ -158,6 +158,8 @@ def test_the_joker_bomb_has_two_names() -> None:
         ("", "a move is"),
         ('["Pair"', "in JSON"),
         (["Pair", "6"], "a move is"),
+        (["Pair", "6", 5], "got '5'"),
+        ("[" * 100_000, "in JSON"),
         ("Pair B SB HR", "do not make Pair B"),
     ],
 )

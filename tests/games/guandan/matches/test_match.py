@@ -329,6 +329,8 @@ def test_tribute_cards_are_taken_by_name_or_move() -> None:
         match.apply(due.seat, ["back", "back", [card]])
     with pytest.raises(GameError, match="names one card"):
         parse_move("tribute", ["tribute", "tribute", []], 0)
+    with pytest.raises(GameError, match="got '5'"):
+        parse_move("tribute", ["tribute", "tribute", 5], 0)
 
 
 @pytest.mark.parametrize(

@@ -108,6 +108,8 @@ def test_the_words_of_a_game_name_its_rules() -> None:
         assert (game.rules, game.levels, game.owner) == (rules, (8, 12), 1)
     words = (
         "guandan_match()",
+        "guandan_match(rules=njupt",
+        "guandan_match(ace_limit=2,ace_limit=3)",
         *(f"guandan_match({w})" for w in ("rules=tea", "levels=2", "levels=25,owner=2")),
     )
     for wrong in ("guandan_match", *words, "guandan_match(rules=njupt,ace_limit=1)"):

@@ -105,7 +105,22 @@ def test_a_position_by_hand_can_be_determinised_and_played() -> None:
         ('{"hand":"S3","level":"A","levels":["A","5"],"owner":1}', "level must be the level of its owner"),
         ('{"hand":"S3","level":"2","player":1,"left":[1,0,5,5]}', "player 1 has no cards"),
         ('{"hand":"S3","level":"2","key":"xyz"}', "32 hexadecimal digits"),
+        ('{"hand":"S3","level":"2","key":"0123456789abcdef0123456789abcdef0"}', "32 hexadecimal digits"),
+        ('{"hand":"S3","level":"2","key":"0123456789abcdef"}', "32 hexadecimal digits"),
+        ('{"hand":"S3","level":"2","key":"0123456789abcdef0"}', "32 hexadecimal digits"),
         ('{"hand":"S3","level":"2","record":["Single 4 S4"]}', "seat 0 cannot play move 0"),
+        (
+            '{"hand":"S3","level":"2","left":[1,1,5,5],"record":["Single 3 S3","Pair 4 S4 S4"]}',
+            "record: move 1 must be PASS or beat",
+        ),
+        (
+            '{"hand":"S3","level":"2","left":[1,1,5,5],"record":["Single 3 S3","Bomb 4 S4 S4 H4 D4"]}',
+            "record: seat 1 cannot play move 1",
+        ),
+        (
+            '{"hand":"S3 S4 S4","level":"2","left":[3,5,5,5],"record":["Single 3 S3","Single 4 S4"]}',
+            "hand and played hold one a third time",
+        ),
         ('{"hand":"S3 S4","level":"2","record":"PASS"}', "record must be a list"),
         ('{"hand":"S3 S4","level":"2","record":[],"passes":1}', "with a record there is no passes"),
         ('{"hands":["S3","S4","S5","S6"],"level":"2"}', "an infoset shows one hand"),
