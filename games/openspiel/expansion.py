@@ -92,6 +92,8 @@ def read_parameters(text: str) -> Parameters:
         key, equals, value = (part.strip() for part in word.partition("="))
         if not equals:
             raise GameError(f'openspiel:{name}: a parameter must look like name=value; got "{word}"')
+        if key in found:  # "name" is the game's
+            raise GameError(f"openspiel:{name}: {key} must be given once; got {word!r} as well; leave it out")
         found[key] = _typed(name, key, value, declared)
     if name in FILES and not Path(found.get(FILES[name], "")).is_file():
         raise GameError(

@@ -305,6 +305,8 @@ def test_openspiel_games_keep_the_contract_at_every_history(name: str) -> None:
         ("kuhn_poker(players=99999999999)", "players must be an integer of 32 bits"),
         ("kuhn_poker(players)", "must look like name=value"),
         ("kuhn_poker(players=2", "close the bracket"),
+        ("kuhn_poker(players=2,players=2)", "players must be given once; got 'players=2' as well"),
+        ("kuhn_poker(name=leduc_poker)", "name must be given once; got 'name=leduc_poker' as well"),
         ("leduc_poker(suit_isomorphism=maybe)", "suit_isomorphism must be true or false; got 'maybe'"),
         ("restricted_nash_response(game=kuhn_poker,p=nan)", "p must be a finite number; got 'nan'"),
         ("misere(game=kuhn_pokker)", "did you mean kuhn_poker"),
