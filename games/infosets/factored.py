@@ -26,6 +26,8 @@ from games.support.array_types import Array
 WEIGHT_TOLERANCE = 1e-12
 PAYOFF_TOLERANCE = 1e-12
 """Of structured payoffs, as a share of the largest payoff."""
+MOST_DEALT = 100_000
+"""Histories up to which the dealing is listed."""
 
 
 @runtime_checkable
@@ -97,7 +99,7 @@ def check_factored(game: Game, rng: np.random.Generator, *, width: int = 400) ->
     Every public state is looked at with every pair of private states, up to `width` random public states of
     each depth: who acts, the actions, the probabilities of chance, infosets that tell the private state and
     nothing of the other's, payoffs by kind, payoffs in structured form if the game has one, and that the
-    root's weights are the dealing's.
+    root's weights are the dealing's, if it has at most 100,000 histories.
     Raises GameError that names the function and the rule.
     """
     if not isinstance(game, FactoredGame):
@@ -139,6 +141,8 @@ def _check_deal(game: FactoredGame, root: Array) -> None:
     states, mass = game.root(), np.ones(1)
     while (game.player(states) == CHANCE).all():
         actions = game.actions(states)
+        if len(actions.values) > MOST_DEALT:
+            return
         mass = mass[actions.rows] * game.chance_probs(states, actions)
         states = game.step(states, actions.rows, actions.values)
     if not np.array_equal(game.public_state(states), root[np.zeros(len(states), np.int64)]):

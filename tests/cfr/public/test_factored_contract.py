@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -10,6 +12,7 @@ from games.infosets.factored import FactoredGame, check_factored
 from games.ragged import Ragged
 from games.research.kuhn_poker import BETTING, KuhnPoker
 from games.research.leduc_poker import LeducPoker
+from games.research.liars_dice import LiarsDice
 from tests.cfr.public.random_factored import RandomFactored
 from tests.cfr.public.setting import GAMES
 from tests.games.random_games import broken, check_quickly
@@ -29,6 +32,15 @@ def test_random_factored_games_keep_both_contracts(seed: int) -> None:
     game = RandomFactored(seed)
     check_quickly(game, np.random.default_rng(seed))
     assert check_factored(game, np.random.default_rng(seed)) == len(game.nodes) - 2
+
+
+def test_a_dealing_of_very_many_histories_is_not_listed() -> None:
+    class Watched(LiarsDice):
+        def step(self, states: Any, rows: Any, actions: Any) -> Any:
+            assert len(rows) < 200_000
+            return super().step(states, rows, actions)
+
+    assert check_factored(Watched(dice=6, sides=3), np.random.default_rng(0), width=1) > 1
 
 
 def test_other_games_are_not_factored() -> None:
