@@ -247,8 +247,10 @@ def _values(spec: GameSpec, words: Iterable[str]) -> dict[str, Any]:
             raise GameError(f'{spec.name}: a parameter must look like name=value; got "{word}"')
         if key.lower() not in known:
             names = [p.name for p in spec.parameters]
+            hint = near(key.lower(), known, "", most=2)
             raise GameError(
-                f'{spec.name}: no parameter is called "{key}"{_near(key, known)} It has {", ".join(names)}'
+                f'{spec.name}: no parameter is called "{key}"{f"; {hint}" if hint else "."} It has '
+                f"{', '.join(names)}"
             )
         parameter = known[key.lower()]
         if parameter.name in values:
@@ -257,9 +259,3 @@ def _values(spec: GameSpec, words: Iterable[str]) -> dict[str, Any]:
             )
         values[parameter.name] = parameter.parse(spec.name, value)
     return values
-
-
-def _near(word: str, names: Iterable[str]) -> str:
-    """Return "; did you mean …?" for the closest names, or a full stop."""
-    hint = near(word.lower(), names, "", most=2)
-    return f"; {hint}" if hint else "."

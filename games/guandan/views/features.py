@@ -163,24 +163,17 @@ def _write_cards(lo: int, hi: int, row: Array, at: Int) -> None:
 
 
 @kernel
-def _write_unseen(words: Ints, i: int, seat: Int, row: Array, at: Int) -> None:
-    """Write the cards of state i that a seat neither holds nor has seen played, as 54 counts."""
-    lo = -words[i, HAND + 2 * seat]
-    hi = -words[i, HAND + 2 * seat + 1]
-    for s in range(4):
-        lo -= words[i, PLAYED + 2 * s]
-        hi -= words[i, PLAYED + 2 * s + 1]
-    _write_cards(lo + _LO, hi + _HI, row, at)
-
-
-@kernel
 def _write_table(
     words: Ints, bytes_: Bytes, i: int, p: Int, row: Array, unseen: Int, played: Int, left: Int, levels: Int
 ) -> None:
     """Write what both layouts have, over zeros: the hand at 0, the rest at these places."""
     row[:] = 0
     _write_cards(words[i, HAND + 2 * p], words[i, HAND + 2 * p + 1], row, 0)
-    _write_unseen(words, i, p, row, unseen)
+    lo, hi = _LO - words[i, HAND + 2 * p], _HI - words[i, HAND + 2 * p + 1]
+    for s in range(4):
+        lo -= words[i, PLAYED + 2 * s]
+        hi -= words[i, PLAYED + 2 * s + 1]
+    _write_cards(lo, hi, row, unseen)
     for j in range(3):
         q = (p + 1 + j) & 3
         _write_cards(words[i, PLAYED + 2 * q], words[i, PLAYED + 2 * q + 1], row, played + 54 * j)
