@@ -546,6 +546,8 @@ def _check_thinned(game: Game, trail: Trail, total: float, count: int, rng: np.r
     sums = []
     for done in range(0, RUNS, AT_ONCE):
         for found in follow_trails(game, [trail] * min(AT_ONCE, RUNS - done), most, rng):
+            if not found.scaled:  # the game drew them itself
+                return
             sums.append(float(np.sum(found.stands * found.chance)))
     off = abs(float(np.mean(sums)) - total)
     bound = 7 * float(np.std(sums)) / np.sqrt(RUNS) + 1e-9

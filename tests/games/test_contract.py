@@ -37,6 +37,7 @@ SMALL = (
     "goofspiel(cards=4,turns=4,points_order=ascending,returns=total_points)",
     "dark_hex(size=2)",
     "big2(players=2,ranks=3,suits=2,cards=2,opening=holder,must_play=true)",
+    "big2(ranks=2,suits=3)",
     "doudizhu(ranks=1)",
 )
 MORE = (
