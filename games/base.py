@@ -256,7 +256,8 @@ class ExplicitGame(TwoPlayerGame):
 
     def sample_histories(self, infoset: Infoset, n: int, rng: np.random.Generator) -> Ragged:
         """Return n histories of an infoset, each as often as chance's part of it says; they are all known."""
-        nodes = np.flatnonzero((self._key[:, infoset.player] == infoset.key[0]) & (self._player >= 0))
+        here = (self._key[:, infoset.player] == infoset.key[0]) & (self._player != TERMINAL)
+        nodes = np.flatnonzero(here)
         share = self._chance[nodes]
         drawn = rng.choice(nodes, size=n, p=share / share.sum())
         lines = [actions_to(node, self._parent, self._parent_action) for node in drawn.tolist()]

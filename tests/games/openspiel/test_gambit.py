@@ -15,6 +15,7 @@ from cfr.tree import FlatTree
 from cfr.values import root_values
 from games import GameError, check_game, decision_infosets, load_game
 from games.gambit import GambitGame
+from games.infosets import infoset_at
 from tests.games.random_games import check_quickly
 from tests.patience import amount
 
@@ -296,6 +297,19 @@ def test_a_label_like_the_name_of_another_infoset_stays_an_infoset_of_its_own(tm
     game = load_game(f"gambit:{tmp_path / 'g.efg'}")
     assert solve_lp(grow(game)).value + game.shift == pytest.approx(2)
     assert [infoset.text for infoset in decision_infosets(game)] == ["P0 infoset 1", "P0 Infoset 1 infoset 2"]
+
+
+def test_a_seat_that_waits_while_chance_acts_has_histories(tmp_path: Path) -> None:
+    ends = 't "" 1 "" { 1 -1 } t "" 2 "" { -1 1 }'
+    text = (
+        f'{HEAD}c "" 1 "" {{ "u" 1/4 "d" 3/4 }} 0 p "" 1 1 "" {{ "a" "b" }} 0 {ends} p "" 1 1 0 t "" 2 t "" 1'
+    )
+    game = load(text, tmp_path)
+    for seat, shares in ((0, (1, 0, 0)), (1, (1 / 2, 1 / 8, 3 / 8))):
+        lines = game.sample_histories(infoset_at(game, game.root(), seat), 1000, np.random.default_rng(0))
+        ways = [tuple(lines[row].tolist()) for row in range(1000)]
+        found = [ways.count(way) / 1000 for way in ((), (0,), (1,))]
+        np.testing.assert_allclose(found, shares, atol=0.08)
 
 
 def test_a_tree_of_one_decision_or_one_player_is_a_game(tmp_path: Path) -> None:
