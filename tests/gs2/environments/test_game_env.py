@@ -23,10 +23,10 @@ from games.climbing.big2.card_masks import RANK_NAMES
 from games.climbing.doudizhu.doudizhu import DouDizhu
 from games.climbing.doudizhu.move_table import NUM_MOVES, move_letters
 from games.game import CHANCE, TERMINAL, Game, GameError
-from games.guandan.cards import unpack
+from games.guandan.cards import CARD_NAMES, DECK, parse_cards, unpack
 from games.guandan.rounds.belief import determinise
 from games.guandan.rounds.playout import legal
-from games.guandan.rounds.round import deal
+from games.guandan.rounds.round import deal, from_hands
 from games.guandan.views.features import (
     CANONICAL_MOVES,
     FULL_MOVES,
@@ -217,6 +217,16 @@ def test_the_longest_list_of_a_hand_of_big2_fits() -> None:
     env.reset(options={"state": state})
     assert 1290 < len(env.moves()) <= env.move_space.size
     assert move_space(load_game("big2(players=2)"), "auto").size == Big2.MOST_LISTED
+
+
+def test_the_longest_list_of_a_hand_of_guandan_fits() -> None:
+    """Six ranks of all suits in a row and two wild cards: no hand that was looked for has more moves."""
+    hand = " ".join(suit + rank for rank in "6789TJ" for suit in "HSCD") + " SQ HQ HQ"
+    others = iter(CARD_NAMES[card] for card in np.flatnonzero(DECK - parse_cards(hand)))
+    hands = [parse_cards(hand), *(parse_cards([next(others)]) for _ in range(3))]
+    env = GameEnv("guandan")
+    env.reset(options={"state": from_hands(np.array(hands), level="Q")})
+    assert 17_000 < len(env.moves()) <= env.move_space.size
 
 
 def test_guandan_lists_its_moves_and_shows_what_its_views_say() -> None:
