@@ -110,7 +110,7 @@ def test_the_mean_of_the_weights_plays_values_and_is_what_a_checkpoint_holds(tmp
         for slow, fast in zip(learner.mean_network.parameters(), learner.network.parameters(), strict=True)
     )
     # what plays is the mean: its scores are those of the checkpoint's network
-    players = [load_inference(path, critic=False), learner.agent(0.0, 0.0, trainer.rng).inference]
+    players = [load_inference(path, critic=False), learner.agent().inference]
     scores: list[list] = [[], []]
 
     def watch(decisions: Decisions) -> np.ndarray:
@@ -152,17 +152,20 @@ def test_the_mean_looks_back_on_its_share_of_the_decisions() -> None:
     assert all(torch.allclose(slow, torch.tensor(1.0)) for slow in learner.mean_network.parameters())
 
 
-@pytest.mark.long
 def test_a_run_without_means_goes_on_with_them_and_back(tmp_path: Path) -> None:
-    bare = FAST.replace(average=0.0)
-    trained(tmp_path, SMALL, bare)
-    assert not read_checkpoint(tmp_path / "last.safetensors", prefix="learned.")[0]
-    trained(tmp_path, None, FAST.replace(average=0.5))
-    learned = read_checkpoint(tmp_path / "last.safetensors", prefix="learned.network.")[0]
-    back = Trainer.begun(tmp_path / "last.safetensors", config=bare)
-    assert learned and back.learner.mean_network is back.learner.network
-    for key, value in back.learner.network.state_dict().items():
-        assert np.array_equal(value.numpy(), learned[f"learned.network.{key}"])
+    bare, path = FAST.replace(average=0.0), tmp_path / "last.safetensors"
+    trainer = Trainer(SMALL, bare)
+    for config in (FAST.replace(average=0.5), bare):
+        trainer.run_generation()
+        trainer.learn_pending()
+        trainer.save(path)
+        before, trainer = trainer.learner, Trainer.begun(path, config=config)
+        assert (trainer.learner.mean_network is trainer.learner.network) == (config == bare)
+        for name in ("network", "critic"):
+            learned = getattr(before, name).state_dict()
+            for key, value in getattr(trainer.learner, name).state_dict().items():
+                assert torch.equal(value, learned[key])
+        assert trainer.learner.optimiser.state_dict()["state"]
 
 
 def test_a_foreign_or_damaged_checkpoint_is_refused(run: Path, tmp_path: Path) -> None:
