@@ -15,7 +15,7 @@ from typing import Any, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from blueprint.protocol import Agent, Decisions, Past, drawn, follows, shared_out
+from blueprint.protocol import Agent, Decisions, DrawingAgent, Past, drawn, follows, shared_out
 from blueprint.structured import join
 from games.game import CHANCE, TERMINAL, Game
 from games.ragged import Ragged, pick_by
@@ -182,7 +182,7 @@ def play_rounds(
 _NONE = np.zeros(0, np.float32)
 
 
-class Seated:
+class Seated(DrawingAgent):
     """Plays each seat of some rounds by one of several agents.
 
     who: [rounds, seats], its place among them. rng: of agents that answer with probabilities.
@@ -193,10 +193,6 @@ class Seated:
     ) -> None:
         self.agents, self.who, self.rng = agents, who, rng
         self.follows = any(follows(agent) for agent in agents)
-
-    def __call__(self, decisions: Decisions) -> NDArray[np.int64]:
-        """Return one action per decision, as an index within its row."""
-        return self.draw(decisions)[0]
 
     def draw(self, decisions: Decisions) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
         """Return one action per decision, as an index within its row, and its probability (0: not known)."""

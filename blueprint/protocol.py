@@ -241,6 +241,18 @@ class Agent(Protocol):
         ...
 
 
+class DrawingAgent:
+    """An agent that tells the probability of what it answers; a kind of it says how it draws."""
+
+    def __call__(self, decisions: Decisions) -> NDArray[np.int64]:
+        """Return one action per decision, as an index within its row."""
+        return self.draw(decisions)[0]
+
+    def draw(self, decisions: Decisions) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+        """Return one action per decision, as an index within its row, and its probability (0: not known)."""
+        raise NotImplementedError
+
+
 class BlueprintAgent:
     """Plays by a blueprint's policy, however a game came to its state."""
 

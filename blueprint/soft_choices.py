@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from blueprint.protocol import Decisions
+from blueprint.protocol import Decisions, DrawingAgent
 from blueprint.structured import Columns
 from games.support.array_types import Array, Ints
 from games.support.kernel import kernel
@@ -103,7 +103,7 @@ def soft_shares(
     return shares
 
 
-class SoftAgent:
+class SoftAgent(DrawingAgent):
     """A network that plays its best move, or a soft choice among its moves."""
 
     def __init__(
@@ -127,10 +127,6 @@ class SoftAgent:
         self.inference, self.name = network, str(network.name)
         self.temperature, self.epsilon, self.near = temperature, epsilon, near
         self.rng = np.random.default_rng(0) if rng is None else rng
-
-    def __call__(self, decisions: Decisions) -> NDArray[np.int64]:
-        """Return one action per decision, as an index within its row."""
-        return self.draw(decisions)[0]
 
     def draw(self, decisions: Decisions) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
         """Return one action per decision, as an index within its row, and its probability."""

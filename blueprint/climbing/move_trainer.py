@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 import torch
@@ -148,6 +148,11 @@ class MoveLearner(PieceLearner):
         """Return a network as it plays now; None: the mean of the weights."""
         module = self.mean_network if module is None else module
         return fast_moves(self.inputs, arrays_of(module, "network."), half=self.half)
+
+    def agent(self) -> Agent:
+        """Return a player of the best moves, pruned as those of its checkpoint are."""
+        found, prune = super().agent(), self.config.prune
+        return found if prune < 0 else cast(Agent, paper_part("pruned")(found, self.game, prune))
 
     def critic_values(self) -> CriticValues:
         """Return what values states now, [n] float32: the critic, or without one V of what a seat sees."""

@@ -28,7 +28,7 @@ from blueprint.game_lockstep import MoveLists, PlayRecord, Seated, play_rounds
 from blueprint.learning.learner import BaseLearner, arrays_of
 from blueprint.learning.returns import lambda_returns, shared_worth
 from blueprint.paper_parts import paper_part
-from blueprint.protocol import Agent, Decisions, drawn
+from blueprint.protocol import Agent, Decisions, DrawingAgent, drawn
 from blueprint.soft_choices import SoftAgent, TopChoices
 from blueprint.structured import Columns
 from games.game import Game
@@ -163,10 +163,9 @@ class PieceLearner(BaseLearner):
         """Return what values states now, for threads beside the one that learns; None where nothing does."""
         return None
 
-    def agent(self, temperature: float, epsilon: float, rng: np.random.Generator) -> SoftAgent:
-        """Return a player by the mean of the weights as they are now."""
-        soft: Any = {"temperature": temperature, "epsilon": epsilon, "near": self.config.near, "rng": rng}
-        return self.SOFT(self.snapshot(), **soft)
+    def agent(self) -> Agent:
+        """Return a player of the best moves by the mean of the weights as they are now."""
+        return self.SOFT(self.snapshot())
 
     def players(self, decisions: int) -> Callable[[np.random.Generator], Agent]:
         """Return what makes players by the weights of now, after so many decisions.
@@ -310,16 +309,12 @@ class PieceGame:
         return PlayedPiece(samples, steps, rounds, met, answers, of, offered, record.final)
 
 
-class _Heard:
+class _Heard(DrawingAgent):
     """An agent that stops the game once it is told to, and keeps its answers."""
 
     def __init__(self, agent: Agent, stopped: Callable[[], bool]) -> None:
         self.agent, self.stopped = agent, stopped
         self.answers: list[NDArray[np.int64]] = []
-
-    def __call__(self, decisions: Decisions) -> NDArray[np.int64]:
-        """Return the agent's answer."""
-        return self.draw(decisions)[0]
 
     def draw(self, decisions: Decisions) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
         """Return the agent's answer and its probability."""

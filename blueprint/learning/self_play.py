@@ -220,7 +220,7 @@ class SelfPlayTrainer(BaseTrainer):
         game, deals = self.learner.game, self.evaluation_deals(rounds)
         teams = np.array(game.teams)
         sides = np.unique(teams)
-        own = self.learner.agent(0.0, 0.0, np.random.default_rng(0))
+        own = self.learner.agent()
         mine = np.repeat(sides, rounds)
         seat = np.array([np.flatnonzero(teams == side)[0] for side in sides]).repeat(rounds)
         won = {}

@@ -38,7 +38,7 @@ from blueprint.guandan.rules.split_agents import ADJUSTMENTS, PersonalityAgent
 from blueprint.papers.fields import PERSONALITIES
 from blueprint.papers.pruning import Pruned, hand_rests
 from blueprint.papers.styles import first_best
-from blueprint.protocol import Agent, Decisions, shared_out
+from blueprint.protocol import Agent, Decisions, DrawingAgent, shared_out
 from games.climbing.big2.big2 import Big2
 from games.climbing.big2.combinations import PLAY_KINDS, play_kinds
 from games.climbing.doudizhu.move_table import KIND_NAMES, NUM_MOVES, move_table
@@ -192,16 +192,16 @@ def guidance_share(decisions: float, guide: float, share: float) -> float:
     return share * max(0.0, 1.0 - decisions / guide) if guide > 0 else 0.0
 
 
-class Guided:
+class Guided(DrawingAgent):
     """An agent whose decisions are each made by `teacher` with probability `share`, else by `agent`."""
 
     def __init__(self, agent: Agent, teacher: Agent, share: float, rng: np.random.Generator) -> None:
         self.agent, self.teacher, self.share, self.rng = agent, teacher, share, rng
 
-    def __call__(self, decisions: Decisions) -> Ints:
-        """Return one action per decision, as an index within its row."""
+    def draw(self, decisions: Decisions) -> tuple[Ints, NDArray[np.float32]]:
+        """Return one action per decision, as an index within its row, and its probability (teacher: 0)."""
         taught = self.rng.random(len(decisions)) < self.share
-        return shared_out(decisions, taught, (self.agent, self.teacher), self.rng)[0]
+        return shared_out(decisions, taught, (self.agent, self.teacher), self.rng)
 
 
 def drawn_types(

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from blueprint.climbing.big2_turns import big2_turns
 from blueprint.climbing.doudizhu_turns import TURN_ROOM, doudizhu_turns
 from blueprint.guandan.rules.min_combination import UNIT, UNIT_COSTS, SplitRoom, split_hand, split_room
-from blueprint.protocol import Agent, Decisions, drawn
+from blueprint.protocol import Agent, Decisions, DrawingAgent, agent_name, drawn
 from games.climbing.big2.big2 import Big2
 from games.climbing.big2.big2_rules import Book
 from games.climbing.big2.table_rows import HELD
@@ -70,6 +70,11 @@ class ClimbingRests(HandRests, Protocol):
     def left(self, states: Array) -> Ints:
         """Return how many cards each seat holds, [n, seats] int64."""
         ...
+
+    def fewest(self, d: Decisions) -> Ints:
+        """Return the fewest cards that any player holds at each decision, [n]."""
+        found: Ints = self.left(d.states[d.rows]).min(1)
+        return found
 
 
 @kernel(nogil=True)
@@ -127,7 +132,7 @@ def _doudizhu_turns(words: Ints, seats: Ints, offsets: Ints, moves: Ints, tables
             out[k] = doudizhu_turns(rest, stack) if rest else 0
 
 
-class _DouDizhu:
+class _DouDizhu(ClimbingRests):
     def __init__(self, game: DouDizhu) -> None:
         self.dealt = (4 * game.ranks + 2) // 3
 
@@ -139,10 +144,6 @@ class _DouDizhu:
 
     def left(self, states: Array) -> Ints:
         return np.asarray(states["left"], np.int64)
-
-    def fewest(self, d: Decisions) -> Ints:
-        found: Ints = self.left(d.states[d.rows]).min(1)
-        return found
 
     def kept(self, d: Decisions, turns: Ints) -> NDArray[np.bool_]:
         kinds = move_table().heads[np.minimum(d.actions, CALLS - 1)] & 255
@@ -160,7 +161,7 @@ def _big2_turns(words: Ints, seats: Ints, offsets: Ints, moves: Ints, book: Book
             out[k] = big2_turns(hand & ~moves[k], book, work)
 
 
-class _Big2:
+class _Big2(ClimbingRests):
     def __init__(self, game: Big2) -> None:
         self.dealt, self.book, self.players = int(game.rules.hand), game.rules.book(), game.num_players
 
@@ -174,10 +175,6 @@ class _Big2:
         held = np.ascontiguousarray(states["hand"][:, : self.players])
         bits = np.unpackbits(held.view(np.uint8).reshape(*held.shape, 8), axis=2)
         found: Ints = bits.sum(2, dtype=np.int64)
-        return found
-
-    def fewest(self, d: Decisions) -> Ints:
-        found: Ints = self.left(d.states[d.rows]).min(1)
         return found
 
     def kept(self, d: Decisions, turns: Ints) -> NDArray[np.bool_]:
@@ -222,18 +219,29 @@ def pruner(game: Game, margin: int) -> Callable[[Decisions], NDArray[np.bool_]]:
     return partial(kept_moves, hand_rests(game), margin=margin)
 
 
-class Pruned:
+class Pruned(DrawingAgent):
     """An agent that is offered only the moves that stay, [m] bool of `kept`."""
 
     def __init__(self, agent: Agent, game: Game, margin: int) -> None:
         """Take an agent of a game; raise GameError if no move of it can be pruned."""
-        self.agent, self.kept = agent, pruner(game, margin)
+        self.agent: Any = agent
+        self.name, self.kept = agent_name(agent), pruner(game, margin)
 
-    def __call__(self, decisions: Decisions) -> Ints:
-        """Return one action per decision, as an index within its row."""
+    @property
+    def rng(self) -> Any:
+        """What the agent draws from."""
+        return getattr(self.agent, "rng", None)
+
+    @rng.setter
+    def rng(self, rng: np.random.Generator) -> None:
+        self.agent.rng = rng
+
+    def draw(self, decisions: Decisions) -> tuple[Ints, NDArray[np.float32]]:
+        """Return one action per decision, as an index within its row, and its probability."""
         kept = self.kept(decisions)
         offsets = np.concatenate([[0], np.cumsum(kept)])[decisions.offsets]
         within = np.arange(len(kept)) - np.repeat(decisions.offsets[:-1], np.diff(decisions.offsets))
-        asked = replace(decisions, offsets=offsets, actions=decisions.actions[kept])
-        found: Ints = within[kept][offsets[:-1] + drawn(self.agent, asked)[0]]
-        return found
+        choice, chance = drawn(
+            self.agent, replace(decisions, offsets=offsets, actions=decisions.actions[kept])
+        )
+        return within[kept][offsets[:-1] + choice], chance

@@ -18,7 +18,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from blueprint.protocol import Decisions
+from blueprint.protocol import Decisions, DrawingAgent
 from blueprint.soft_choices import TopChoices
 from games.support.array_types import Ints
 from games.support.kernel import kernel
@@ -68,7 +68,7 @@ def _draw_top(
         log_chance[j] = (scores[index[j, picked[j]]] - best) / temperature - np.log(total)
 
 
-class TopAgent:
+class TopAgent(DrawingAgent):
     """Plays by the softmax of scores over a temperature among the k best moves; keeps what it chose among.
 
     scores: of each move of some decisions, [m] float32. k: moves; 2 or more.
@@ -83,10 +83,6 @@ class TopAgent:
     ) -> None:
         self.scores, self.k, self.temperature, self.rng = scores, k, temperature, rng
         self._kept: list[TopChoices] = []
-
-    def __call__(self, decisions: Decisions) -> NDArray[np.int64]:
-        """Return one action per decision, as an index within its row."""
-        return self.draw(decisions)[0]
 
     def draw(self, decisions: Decisions) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
         """Return one action per decision, as an index within its row, and its probability."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import attrs
 import numpy as np
@@ -88,7 +88,7 @@ def network_agent(path: Path, play: NetworkPlay, rng: np.random.Generator | None
     Raises CheckpointError if it cannot be used, ConfigError if it lacks what the way of playing needs.
     """
     from blueprint.guandan.network.q_network import load_any_network
-    from blueprint.guandan.play.network_tribute import TributeAgent
+    from blueprint.guandan.play.network_tribute import NetworkTribute
 
     network = load_any_network(path, heeds=play.heeds)
     if not play.heeds and not getattr(network, "has_models", False):
@@ -96,7 +96,7 @@ def network_agent(path: Path, play: NetworkPlay, rng: np.random.Generator | None
             f"agent {network.name}: heeds=false needs a network with models of the others; it has none; "
             "leave it out, or train one with --recipe pdhqn or odmc"
         )
-    agent: Agent
+    agent: Any
     if play.persona:
         agent = paper_part("style")(network, play.persona, play.alpha)
     else:
@@ -105,11 +105,11 @@ def network_agent(path: Path, play: NetworkPlay, rng: np.random.Generator | None
         agent = InferenceAgent(network, **soft, rng=generator, objective=play.objective)
     if play.prune >= 0:
         agent = paper_part("pruned")(agent, GuanDan(), play.prune)
-    if play.tribute == "rule":
-        return agent
-    if not getattr(network, "has_value", True):
-        raise ConfigError(
-            f"agent {network.name}: tribute=value needs a network with a value of positions; it has none; "
-            "play tribute=rule"
-        )
-    return TributeAgent(agent, network)
+    if play.tribute == "value":
+        if not getattr(network, "has_value", True):
+            raise ConfigError(
+                f"agent {network.name}: tribute=value needs a network with a value of positions; it has "
+                "none; play tribute=rule"
+            )
+        agent.cards, agent.name = NetworkTribute(network), f"{network.name}+tribute"
+    return cast(Agent, agent)

@@ -13,7 +13,6 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from blueprint.protocol import Agent, Decisions
 from games.guandan.cards import HAND_SIZE, NUM_CARDS, unpack
 from games.guandan.matches.lockstep import CardDecisions
 from games.guandan.matches.tribute import CARD_PACKED, CARD_RANK
@@ -32,19 +31,6 @@ class Values(Protocol):
     def values(self, states: Array, rows: NDArray[np.int64], seats: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the expected payoff of states[rows] to the seats, [k] float64."""
         ...
-
-
-class TributeAgent:
-    """A player of whole games whose tribute is chosen by a network (see `Matches.card_decisions`)."""
-
-    def __init__(self, agent: Agent, network: Values) -> None:
-        """Take who plays, and the network for tribute; both may be of one checkpoint."""
-        self.agent, self.cards = agent, NetworkTribute(network)
-        self.name = f"{getattr(agent, 'name', type(agent).__name__)}+tribute"
-
-    def __call__(self, decisions: Decisions) -> NDArray[np.int64]:
-        """Return one action per decision, as an index within its row."""
-        return self.agent(decisions)
 
 
 class NetworkTribute:

@@ -218,6 +218,9 @@ def test_a_network_that_trained_with_pruning_plays_by_it(tmp_path: Path) -> None
     assert np.array_equal(soft.policy(game, deals, 0, legal) > 0, kept) and not kept.all()
     assert load_climbing_blueprint(path, game, temperature=5.0, prune=-1).policy(game, deals, 0, legal).all()
     check_blueprint(soft, game, np.random.default_rng(2), plays=4, states=deals[:4])
+    best = load_climbing_blueprint(path, game).policy(game, deals, 0, legal)  # as its run is evaluated
+    chosen = trainer.learner.agent()(Decisions.of(deals, legal, 0, game=game)) + legal.offsets[:-1]
+    assert kept[chosen].all() and (best[chosen] == 1).mean() > 0.9
 
 
 def test_players_in_threads_play_the_same_rounds(monkeypatch: pytest.MonkeyPatch) -> None:

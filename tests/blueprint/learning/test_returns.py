@@ -83,6 +83,15 @@ def test_focus_learns_most_from_what_is_in_doubt(name: str) -> None:
     assert len(plain.samples(record, payoffs, values, np.random.default_rng(5))[0]) == len(record)
 
 
+@pytest.mark.parametrize("other", [{"prune": 2}, {"guide": 1e9, "guide_share": 0.1}])
+def test_focus_knows_what_is_certain_of_pruned_and_guided_play(other: dict[str, float]) -> None:
+    config = SMALL.replace(focus=0.5, temperature=0.0, epsilon=0.0, **other)
+    trainer = MoveTrainer(load_game("doudizhu"), config, teacher=at_random(3)[1])
+    trainer.hand_out()
+    (samples,), _, _ = trainer.play()
+    assert samples.share.min() == np.float32(0.15)
+
+
 CHANGES = ({"focus": 2.0}, {"trace": 0.5}, {"replay": 2}, {"critic_every": 3})
 
 

@@ -226,7 +226,5 @@ def test_training_with_guidance_plays_the_teachers_moves_until_it_ends() -> None
     assert np.array_equal(record.actions, taught.actions)
     assert trainer.decisions > 50
     unguided = Trainer(SMALL, FAST, threads=1)
-    ended, never = (
-        t.learner.seated(t.learner.agent(0.0, 0.0, t.rng), t.deal()[0], t.rng) for t in (trainer, unguided)
-    )
+    ended, never = (t.learner.seated(t.learner.agent(), t.deal()[0], t.rng) for t in (trainer, unguided))
     assert type(ended) is type(never)

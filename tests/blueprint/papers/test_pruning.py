@@ -85,7 +85,7 @@ def test_a_choice_among_the_pruned_moves_is_the_same_move_among_all() -> None:
 
 def test_training_with_pruning_never_plays_a_move_that_is_pruned() -> None:
     trainer = Trainer(TINY, FAST.replace(prune=0), threads=1)
-    player, piece = trainer.learner.agent(0.0, 0.0, trainer.rng), trainer.deal()[0]
+    player, piece = trainer.learner.agent(), trainer.deal()[0]
     assert isinstance(trainer.learner.seated(player, piece, trainer.rng), Pruned)
     trainer.run_generation()
     (played,) = trainer.pending

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -56,6 +57,17 @@ def test_a_checkpoint_is_an_agent_by_its_path(tmp_path: Path) -> None:
     assert agent.name == "mine@5"  # type: ignore[attr-defined]
     with pytest.raises(UnknownAgent, match="does not exist; give a checkpoint that exists"):
         load_quick_agent(str(tmp_path / "other.safetensors"), np.random.default_rng(0))
+
+
+@pytest.mark.parametrize("more", ["", ",prune=2", ",tribute=value", ",prune=2,tribute=value"])
+def test_a_soft_agent_draws_from_the_generator_that_it_is_given(more: str) -> None:
+    agent: Any = load_quick_agent(f"network:temperature=0.5{more}", np.random.default_rng(0))
+    finals = []
+    for _ in range(2):
+        agent.rng = np.random.default_rng(1)
+        finals.append(play_rounds(deal_rounds(3, np.random.default_rng(7)), agent, Scratch()).final)
+    assert finals[0].tobytes() == finals[1].tobytes()
+    assert agent.name.startswith("guandan@") and agent.name.endswith("+tribute") == ("tribute" in more)
 
 
 def test_a_soft_agent_needs_a_generator_and_then_varies() -> None:
