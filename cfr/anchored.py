@@ -36,8 +36,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cfr.engine.kernels import iterations_at_once
-from cfr.engine.resume import Counted, load_state, state_of
+from cfr.engine.kernels import Counted, iterations_at_once
+from cfr.engine.resume import load_state, state_of
 from cfr.solver import NEVER, SolverError, Stop, check_limits, run_until
 from cfr.tree import FlatTree, require_tree
 from cfr.tree.flat import Nodes, array_digest, infoset_parent_slots, own_slots

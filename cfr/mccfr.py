@@ -20,8 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cfr.best_response import exploitability
-from cfr.engine.kernels import iterations_at_once
-from cfr.engine.resume import Counted, load_state, state_of
+from cfr.engine.kernels import Counted, iterations_at_once
+from cfr.engine.resume import load_state, state_of
 from cfr.tree import FlatTree, require_tree
 from cfr.values import normalised, uniform
 from cfr.variants import check_whole

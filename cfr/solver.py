@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cfr.engine import kernels
-from cfr.engine.kernels import FormArrays, Pair
+from cfr.engine.kernels import Counted, FormArrays, Pair
 from cfr.engine.layout import ROWS, WIDE, State
-from cfr.engine.resume import Counted, other_variant, read_state, same_variant, start_regrets, state_of
+from cfr.engine.resume import other_variant, read_state, same_variant, start_regrets, state_of
 from cfr.policies.lock import LockedTree
 from cfr.policies.policy import Policy
 from cfr.sequence_form import SequenceForm, is_two_sided, sequence_form

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cfr.best_response import best_response_value
-from cfr.engine.kernels import discounts_until, iterations_at_once, learn_infoset
-from cfr.engine.resume import Counted, load_state, same_variant, state_of
+from cfr.engine.kernels import Counted, discounts_until, iterations_at_once
+from cfr.engine.resume import load_state, same_variant, state_of
 from cfr.tree import FlatTree, require_tree
 from cfr.tree.flat import Nodes, infoset_parent_slots
 from cfr.values import normalised, root_values, uniform
@@ -202,6 +202,38 @@ def _instantaneous(
         if up >= 0 and player[up] == seat:
             slot = infoset_offset[infoset[up]] + node - first_child[up]
             gain[slot] += reach[up] * (value[node] - value[up])
+
+
+@kernel
+def learn_infoset(
+    ends: tuple[int, int],
+    gain: NDArray[np.float64],
+    regret: NDArray[np.float64],
+    prediction: NDArray[np.float64],
+    policy: NDArray[np.float64],
+    rule: tuple[float, float, float, float, float, bool, bool],
+) -> None:
+    """Add instantaneous regrets, `gain`, to an infoset's regrets, and match its policy to them.
+
+    ends: its first slot, and the one after its last. prediction: not looked at without predictions.
+    rule: (discounts of positive and of negative regrets now, and in the next iteration, what counts as 0,
+    clip, predictive).
+    """
+    positive_now, negative_now, positive_next, negative_next, noise, clip, predictive = rule
+    first, last = ends
+    mass = 0.0
+    for s in range(first, last):
+        number = regret[s] * (positive_now if regret[s] > 0.0 else negative_now) + gain[s]
+        if clip:
+            number = max(number, 0.0)
+        regret[s] = number
+        if predictive:
+            prediction[s] = gain[s]
+            number = number * (positive_next if number > 0.0 else negative_next) + gain[s]
+        policy[s] = number if number > noise else 0.0
+        mass += policy[s]
+    for s in range(first, last):
+        policy[s] = policy[s] / mass if mass > 0.0 else 1.0 / (last - first)
 
 
 @kernel

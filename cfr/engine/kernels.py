@@ -90,38 +90,6 @@ def discounts_until(table: NDArray[np.float64], last: int, row: Variant) -> NDAr
 
 
 @kernel
-def learn_infoset(
-    ends: tuple[int, int],
-    gain: NDArray[np.float64],
-    regret: NDArray[np.float64],
-    prediction: NDArray[np.float64],
-    policy: NDArray[np.float64],
-    rule: tuple[float, float, float, float, float, bool, bool],
-) -> None:
-    """Add instantaneous regrets, `gain`, to an infoset's regrets, and match its policy to them.
-
-    ends: its first slot, and the one after its last. prediction: not looked at without predictions.
-    rule: (discounts of positive and of negative regrets now, and in the next iteration, what counts as 0,
-    clip, predictive).
-    """
-    positive_now, negative_now, positive_next, negative_next, noise, clip, predictive = rule
-    first, last = ends
-    mass = 0.0
-    for s in range(first, last):
-        number = regret[s] * (positive_now if regret[s] > 0.0 else negative_now) + gain[s]
-        if clip:
-            number = max(number, 0.0)
-        regret[s] = number
-        if predictive:
-            prediction[s] = gain[s]
-            number = number * (positive_next if number > 0.0 else negative_next) + gain[s]
-        policy[s] = number if number > noise else 0.0
-        mass += policy[s]
-    for s in range(first, last):
-        policy[s] = policy[s] / mass if mass > 0.0 else 1.0 / (last - first)
-
-
-@kernel
 def average(
     lanes: tuple[float, ...],
     bundles: NDArray[np.int32],
@@ -234,6 +202,21 @@ def respond(side: Side, scratch: Work) -> tuple[float, float]:
     value[0] = 0.0
     marked[0] = 0
     return expected, best_value
+
+
+class Counted:
+    """Iterations counted by the kernel that runs them, so that they are right where an interrupt follows."""
+
+    _done: NDArray[np.int64]
+
+    @property
+    def iteration(self) -> int:
+        """Return the iterations done so far."""
+        return int(self._done[0])
+
+    @iteration.setter
+    def iteration(self, done: int) -> None:
+        self._done[0] = done
 
 
 Pair = tuple[NDArray[Any], NDArray[Any]]

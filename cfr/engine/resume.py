@@ -41,21 +41,6 @@ class Numbered(Protocol):
     def digest(self) -> str: ...
 
 
-class Counted:
-    """Iterations counted by the kernel that runs them, so that they are right where an interrupt follows."""
-
-    _done: NDArray[np.int64]
-
-    @property
-    def iteration(self) -> int:
-        """Return the iterations done so far."""
-        return int(self._done[0])
-
-    @iteration.setter
-    def iteration(self, done: int) -> None:
-        self._done[0] = done
-
-
 def same_variant(saved: Any, variant: Variant) -> bool:
     """Return whether the fields of a saved variant are this one's."""
     return isinstance(saved, dict) and saved == asdict(variant)

@@ -28,12 +28,12 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from cfr.engine.kernels import learn_infoset
 from cfr.policies.policy import Policy
 from cfr.private_moves.listing import Tries, list_tries
 from cfr.private_moves.symmetries import Symmetries
 from cfr.public.array_file import raw_bytes
 from cfr.public.sweeper import Evaluation, usable_cores
+from cfr.tree_cfr import learn_infoset
 from cfr.values import first_wrong, uniform
 from games.game import Game, GameError
 from games.infosets.private_moves import PrivateMovesGame
