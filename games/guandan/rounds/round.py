@@ -413,7 +413,7 @@ class GuanDan:
         return json.dumps(told, separators=(",", ":"))
 
     def parse_state(self, text: str) -> Rows:
-        """Return the state that a line of JSON names, [1] STATE: `state_text`, or all hands by hand.
+        """Return the state that a line of JSON names, [1] STATE: `state_text` once dealt, or all four hands.
 
         Raises GameError at bad input (see `parse_position`), and where a hand is missing.
         """
