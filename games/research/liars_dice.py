@@ -193,10 +193,10 @@ class LiarsDice(TwoPlayerGame):
         own = low & (1 << self.dice * self._die_bits) - 1
         bids = words[0] if self.key_width == 2 else words[0] >> self.dice * self._die_bits + self._clock_bits
         faces = [own >> i * self._die_bits & (1 << self._die_bits) - 1 for i in range(self.dice)]
-        other = rng.integers(self.sides, size=(n, self.dice))
         mine = rng.permuted(np.tile(np.array(faces) - 1, (n, 1)), axis=1)
         if not own:  # nobody looks under its cup before all its dice are rolled
             mine = rng.integers(self.sides, size=(n, self.dice))
+        other = rng.integers(self.sides, size=(n, self.dice))
         line = np.array([bid for bid in range(self.num_bids + 1) if bids >> bid & 1], np.int64)
         rolls = (mine, other) if infoset.player == 0 else (other, mine)
         table = np.concatenate([np.concatenate(rolls, axis=1)[:, :rolled], np.tile(line, (n, 1))], axis=1)
