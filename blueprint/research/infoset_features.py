@@ -13,6 +13,7 @@ come across have a column each, others share a few.
 
 from __future__ import annotations
 
+import math
 import re
 import zlib
 from collections import OrderedDict
@@ -22,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from games.game import CHANCE, TERMINAL, Game, GameError, payoff_span
-from games.ragged import Ragged
+from games.ragged import Ragged, pick_by
 from games.support.array_types import Array
 
 KINDS = ("game", "words", "key")
@@ -147,7 +148,7 @@ class ActionColumns:
 
     def __init__(self, known: Array) -> None:
         """Take the actions that have columns of their own, [k], in any order."""
-        self.known = np.unique(scalar_actions(known)) if len(known) else scalar_actions(known)
+        self.known = np.unique(scalar_actions(known))
         self.count = len(self.known) + SPARE
         self._table: NDArray[np.int64] | None = None
         whole = self.known.dtype.kind in "iu" and len(self.known) > 0
@@ -177,8 +178,15 @@ class ActionColumns:
                 actions = game.actions(states)
                 legal = actions.take(np.flatnonzero(players >= 0)).values
                 found = [np.unique(np.concatenate([scalar_actions(legal), *found]))]
-                pick = actions.offsets[:-1] + (rng.random(len(states)) * actions.counts).astype(np.int64)
-                states = game.step(states, np.arange(len(states)), actions.values[pick])
+                uniforms = rng.random(len(states))
+                pick = (uniforms * actions.counts).astype(np.int64)
+                if len(chance := np.flatnonzero(players == CHANCE)):
+                    outcomes = actions.take(chance)
+                    probs = game.chance_probs(states[chance], outcomes)
+                    pick[chance] = pick_by(outcomes, probs, uniforms[chance])
+                states = game.step(
+                    states, np.arange(len(states)), actions.values[actions.offsets[:-1] + pick]
+                )
             if len(found[0]) > MOST_COLUMNS:
                 raise GameError(
                     f"{game.name}: a network has a column for each of at most {MOST_COLUMNS:,} actions; "
@@ -205,5 +213,5 @@ def scalar_actions(values: Array) -> Any:
     """Return each action as one value that can be sorted and compared: whole numbers, or raw bytes."""
     if values.ndim == 1 and values.dtype.kind in "iu":
         return values.astype(np.int64)
-    flat = np.ascontiguousarray(values).view(np.uint8).reshape(len(values), -1)
-    return np.ascontiguousarray(flat).view(np.dtype((np.void, flat.shape[1])))[:, 0] if len(values) else flat
+    width = values.dtype.itemsize * math.prod(values.shape[1:])
+    return np.ascontiguousarray(values).reshape(-1).view(np.dtype((np.void, width)))

@@ -23,7 +23,7 @@ from cfr.best_response import best_response_values, exploitability
 from cfr.policies.policy import uniform_policy
 from cfr.sequence_form import sequence_form
 from cfr.tree import grow
-from games import TERMINAL, Ragged, load_game
+from games import CHANCE, TERMINAL, Ragged, SimpleGame, load_game
 from games.game import Game, GameError
 from games.support.array_types import Array
 from gs2.play.game_pairs import play_agents
@@ -124,6 +124,39 @@ def test_actions_have_columns_of_their_own_and_unknown_ones_share() -> None:
     wide = ActionColumns(pairs)
     found = wide.of(Ragged.from_counts(np.array([3]), pairs))
     assert found[0] == found[2] != found[1] and found.max() < 2
+    assert ActionColumns(pairs[:0]).count == wide.count - 2  # as where chance alone acts
+
+
+class Lottery(SimpleGame):
+    """Chance says how much is at stake, ten in one of ten games, and seat 0 wins it or loses it."""
+
+    payoff_range = (-10.0, 10.0)
+
+    def start(self) -> tuple[str, ...]:
+        return ()
+
+    def turn(self, state: tuple[str, ...]) -> int:
+        return (CHANCE, 0, TERMINAL)[len(state)]
+
+    def choices(self, state: tuple[str, ...]) -> tuple[str, ...]:
+        return ("win", "lose") if state else ("ten", "one")
+
+    def chances(self, state: tuple[str, ...]) -> tuple[float, ...]:
+        return (0.1, 0.9)
+
+    def after(self, state: tuple[str, ...], choice: str) -> tuple[str, ...]:
+        return (*state, choice)
+
+    def payoff(self, state: tuple[str, ...]) -> float:
+        return (10.0 if state[0] == "ten" else 1.0) * (1 if state[1] == "win" else -1)
+
+    def sees(self, state: tuple[str, ...], player: int) -> str:
+        return " ".join(state)
+
+
+def test_what_is_at_stake_counts_what_chance_does_as_often_as_it_does() -> None:
+    stake = ActionColumns.sampled(Lottery(), np.random.default_rng(0))[1]
+    assert stake == pytest.approx(np.sqrt(0.1 * 100 + 0.9), rel=0.1)
 
 
 @pytest.mark.parametrize(
