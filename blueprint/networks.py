@@ -128,7 +128,7 @@ def load_network(path: str | Path, game: Game) -> Blueprint:
     Raises CheckpointError if the file is missing, damaged, another game's, or of a kind no longer read.
     """
     _, description = read_checkpoint(path, prefix="-")
-    kind = str(description.get("kind", description.get("game")))
+    kind = str(description.get("kind", game_of(description)))
     if kind not in KINDS:
         raise CheckpointError(
             f"checkpoint: {path} must be a network of the kind {', '.join(KINDS)}; got {kind!r}; train one "

@@ -161,7 +161,7 @@ def search_positions(
     config = SeekConfig(rounds=rounds)
     began = time.perf_counter()
     found: list[SearchedPositions] = []
-    while time.perf_counter() - began < 60 * minutes:
+    while not found or time.perf_counter() - began < 60 * minutes:
         found.append(seek_positions(agent, rng, config))
         whole = SearchedPositions.joined(found)
         whole.save(output)

@@ -138,8 +138,8 @@ class Moves(GameLearner):
         """Return on what a run trains, and how it is evaluated.
 
         known: opponents by default. opponent: loads one. minutes: between evaluations, by default.
-        Raises UsageError for a device that is not here, actors without a cluster, and opponents that search
-        or are never met.
+        Raises UsageError for a device that is not here, actors without a cluster, threads beside one,
+        opponents that search or are never met, and rounds of no evaluation.
         """
         from numpy.random import default_rng
 
@@ -148,8 +148,11 @@ class Moves(GameLearner):
         from games.support.work.executor import available_cores
 
         minutes = minutes if o["evaluate_minutes"] is None else o["evaluate_minutes"]
-        if o["against"] and not minutes:
-            raise click.UsageError("--against needs evaluations; got --evaluate-minutes 0; leave one out")
+        for name in ("against", "rounds"):
+            if o[name] and not minutes:
+                unasked = "none; add --evaluate-minutes", "--evaluate-minutes 0; leave one out"
+                got = unasked[o["evaluate_minutes"] is not None]
+                raise click.UsageError(f"--{name} needs evaluations; got {got}")
         opponents = (o["against"] or tuple(known.split(","))) if minutes else ()
         for name in opponents:
             if follows(opponent(name, default_rng(0))):
@@ -157,6 +160,8 @@ class Moves(GameLearner):
         check_device(o["device"])
         if o["on"].is_local and o["actors"] is not None:
             raise click.UsageError(f"--actors {o['actors']} needs --on ray; here --threads say how many play")
+        if not o["on"].is_local and o["threads"] is not None:
+            raise click.UsageError(f"--threads {o['threads']} play here; with --on ray give --actors instead")
         return Setup(
             device=o["device"],
             threads=o["threads"] or self.threads or available_cores(),
@@ -165,7 +170,7 @@ class Moves(GameLearner):
             anneal=o["anneal"],
             evaluate_minutes=minutes,
             opponents=opponents,
-            rounds=o["rounds"],
+            rounds=o["rounds"] or 100,
         )
 
     def result(self, trainer: Any, place: RunPlace, row: Mapping[str, Any]) -> dict[str, Any]:

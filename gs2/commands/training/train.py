@@ -136,9 +136,7 @@ if TYPE_CHECKING:
 @click.option(
     "--rounds",
     type=COUNT,
-    default=100,
-    show_default=True,
-    help="Deals of each evaluation (GuanDan, DouDiZhu, Big2).",
+    help="Deals of each evaluation (GuanDan, DouDiZhu, Big2).  [default: 100]",
 )
 @click.option("--tensorboard", is_flag=True, help="Write scalars for TensorBoard (extra: gs2[tensorboard]).")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")

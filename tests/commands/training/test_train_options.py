@@ -144,6 +144,15 @@ def test_opponents_keep_the_commas_of_their_settings_and_brackets(tmp_path: Path
 def test_opponents_that_no_evaluation_would_meet_are_refused(game: str, tmp_path: Path) -> None:
     words = ("train", game, "-o", tmp_path / "x", *SMALL[game], "--against", "nobody,uniform")
     assert "got --evaluate-minutes 0; leave one out" in refused(*words, "--evaluate-minutes", "0")
+    told = refused(*words[:-2], "--rounds", "9", *(("--evaluate-minutes", "0") if game == "guandan" else ()))
+    assert "--rounds needs evaluations; got " in told
+    assert not list(tmp_path.iterdir())
+
+
+def test_threads_beside_a_cluster_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("games.support.work.where.installed", lambda place: place)
+    words = ("train", "big2", "-o", tmp_path / "x", *SMALL["big2"], "--on", "ray", "--threads", "2")
+    assert "--threads 2 play here; with --on ray give --actors instead" in refused(*words)
     assert not list(tmp_path.iterdir())
 
 

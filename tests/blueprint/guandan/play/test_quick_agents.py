@@ -18,6 +18,7 @@ from blueprint.guandan.play.duplicate import duplicate_deals, play_duplicate
 from blueprint.guandan.play.network_play import InferenceAgent
 from blueprint.guandan.play.quick_agents import RULE_AGENTS, load_quick_agent
 from blueprint.guandan.play.selfplay import Scratch
+from blueprint.networks import load_network
 from blueprint.protocol import Decisions, UnknownAgent
 from games.guandan.rounds.round import GuanDan
 from tests.blueprint.guandan.positions import SMALL, random_tensors
@@ -55,6 +56,7 @@ def test_a_checkpoint_is_an_agent_by_its_path(tmp_path: Path) -> None:
     write_checkpoint(path, random_tensors(), described)
     agent = load_quick_agent(str(path), np.random.default_rng(0))
     assert agent.name == "mine@5"  # type: ignore[attr-defined]
+    assert load_network(path, GuanDan()).name == "mine@5"  # one so old that it names no game
     with pytest.raises(UnknownAgent, match="does not exist; give a checkpoint that exists"):
         load_quick_agent(str(tmp_path / "other.safetensors"), np.random.default_rng(0))
 

@@ -163,7 +163,7 @@ def test_a_network_moves_towards_the_targets_and_keeps_its_values(positions, tmp
 
 def test_the_commands_search_by_the_fields_that_are_set_and_learn(tmp_path) -> None:
     searched, learned = tmp_path / "searched.npz", tmp_path / "learned.safetensors"
-    asked = ["-o", str(searched), "--minutes", "0.001", "--rounds", "2"]
+    asked = ["-o", str(searched), "--minutes", "1e-12", "--rounds", "2"]
     for setting, words in (("wrlds=8", "worlds"), ("worlds=0", "at least 1")):
         told = run_module("gs2", "guandan", "search-positions", *asked, "--set", setting)
         assert told.returncode == 2 and words in told.stderr and not searched.exists()
