@@ -111,17 +111,18 @@ class PrivateMovesSolver:
 
     def _iterate(self, t: int) -> None:
         self._discounts = discounts_until(self._discounts, t, self.variant)
+        weight = float(t) ** self.variant.gamma
         if not self.variant.alternating:
-            self._average(t, 0)
-            self._average(t, 1)
+            self._follow(0, weight)
+            self._follow(1, weight)
             self.form.gains(self._reach, symmetric=True, out=self._gain, threads=self._threads)
             self._learn(t, 0)
             self._learn(t, 1)
             return
         self.form.gains(self._reach, wanted=1, symmetric=True, out=self._gain, threads=self._threads)
         self._learn(t, 0)
-        self._average(t, 0)
-        self._average(t, 1)
+        self._follow(0, weight)
+        self._follow(1, weight)
         self.form.gains(self._reach, wanted=2, symmetric=True, out=self._gain, threads=self._threads)
         self._learn(t, 1)
 
@@ -135,11 +136,8 @@ class PrivateMovesSolver:
         self.form.symmetries.add(player, self.policy[player], mean=True)  # rounding would part them
         self._follow(player, 0.0)
 
-    def _average(self, t: int, player: int) -> None:
-        """Add the reaches by a player's policy to its sums."""
-        self._follow(player, float(t) ** self.variant.gamma)
-
     def _follow(self, player: int, weight: float) -> None:
+        """Find the reaches by a player's policy, and add so many times them to its sums."""
         side = self.form.sides[player]
         reach, sums = self._reach[player], self.sums[player]
         fill_reaches(side.first, side.parent, self.policy[player], reach, weight, sums)

@@ -91,8 +91,13 @@ class PublicSolver:
         return bool(self.variant.clip), bool(self.variant.predictive), self._noise, self._discounts
 
     def run(self, n: int) -> None:
-        """Run `n` more iterations. Raises PublicSolverError unless that is a whole number of at least 0."""
+        """Run `n` more iterations. Raises PublicSolverError unless `n` is whole, at least 0 and in range."""
         last = self.iteration + check_whole("iterations", n, PublicSolverError)
+        gamma, at = self.variant.gamma, self.dtype
+        if last > (most := int(float(np.finfo(swept_dtype(at)).max) ** (1 / (gamma + 1)))):
+            raise PublicSolverError(
+                f"iterations must be at most {most} with gamma={gamma:g} in {at}; got {last}; use float64"
+            )
         self._discounts = discounts_until(self._discounts, last, self.variant)
         while self.iteration < last:
             self._iterate(self.iteration + 1)

@@ -13,7 +13,7 @@ from cfr.public.public_solver import PublicSolver, PublicSolverError
 from cfr.public.tree import grow_public
 from cfr.solver import Solver
 from cfr.tree.memory import TooLarge
-from cfr.variants import VARIANTS, variant
+from cfr.variants import VARIANTS, Variant, variant
 from games import GameError, load_game
 from tests.cfr.public.setting import GAMES, RANDOM, both
 
@@ -92,6 +92,11 @@ def test_what_cannot_be_solved_is_refused_in_words() -> None:
     for number in (-1, 2.5, np.nan, np.inf, "3"):
         with pytest.raises(PublicSolverError, match=r"iterations must be at least 0; .* give a whole number"):
             PublicSolver(tree, threads=1).run(number)  # type: ignore[arg-type]
+    steep = PublicSolver(tree, Variant("steep", gamma=30), dtype=np.float32, threads=1)
+    steep.run(17)
+    assert np.isfinite(steep.exploitability())
+    with pytest.raises(PublicSolverError, match="at most 17 with gamma=30 in float32; got 18; use float64"):
+        steep.run(1)
     with pytest.raises(TooLarge, match=r"liars_dice.*its public tree must fit into 1000 bytes"):
         grow_public(load_game("liars_dice"), memory=1000)  # type: ignore[arg-type]
     with pytest.raises(TooLarge, match=r"it has about .* public states by an estimate; choose a smaller"):
