@@ -123,7 +123,7 @@ class GameEnv(AECEnv):  # type: ignore[misc]  # PettingZoo has no types
         self.terminations = dict.fromkeys(self.agents, False)
         self.truncations = dict.fromkeys(self.agents, False)
         self.infos: dict[str, dict[str, Any]] = {agent: {} for agent in self.agents}
-        self._last = ""
+        self._last, self.agent_selection = "", self.agents[0]
         self._await()
 
     def _checked(self, given: Any) -> Array:
@@ -140,20 +140,23 @@ class GameEnv(AECEnv):  # type: ignore[misc]  # PettingZoo has no types
             )
         return state
 
-    def _await(self) -> bool:
-        """Let chance act, and find out whose turn it is and what may be done; return whether it is over."""
+    def _await(self) -> None:
+        """Let chance act, and find out whose turn it is and what may be done, or what everyone is paid."""
         while (player := int(self.game.player(self.state_rows)[0])) == CHANCE:
             outcomes = self.game.actions(self.state_rows)
             probs = self.game.chance_probs(self.state_rows, outcomes)
             taken = outcomes.values[pick_by(outcomes, probs, self._rng.random(1))]
             self.state_rows = self.game.step(self.state_rows, _ONE, taken)
         if player == TERMINAL:
-            return True
-        self._legal = self.game.actions(self.state_rows).values
-        self._numbers = self.move_space.numbers(self._legal)
-        self._seat = player
-        self.agent_selection = f"seat_{player}"
-        return False
+            paid = self.game.returns(self.state_rows)[0].tolist()
+            self.rewards = dict(zip(self.agents, paid, strict=True))
+            self.terminations = dict.fromkeys(self.agents, True)
+            self._legal = self._numbers = np.zeros(0, np.int64)
+        else:
+            self._legal = self.game.actions(self.state_rows).values
+            self._numbers = self.move_space.numbers(self._legal)
+            self.agent_selection = f"seat_{player}"
+        self._accumulate_rewards()
 
     def moves(self) -> Array:
         """Return the legal moves of the agent to act, [m] of the game's actions; see `move_numbers`."""
@@ -204,11 +207,7 @@ class GameEnv(AECEnv):  # type: ignore[misc]  # PettingZoo has no types
         self.state_rows = self.game.step(self.state_rows, _ONE, move)
         self._cumulative_rewards[agent] = 0.0
         self._clear_rewards()
-        if self._await():
-            paid = self.game.returns(self.state_rows)[0].tolist()
-            self.rewards = dict(zip(self.agents, paid, strict=True))
-            self.terminations = dict.fromkeys(self.agents, True)
-        self._accumulate_rewards()
+        self._await()
 
     def render(self) -> str | None:
         """Return the history in words, what is hidden included, in render mode "ansi"."""

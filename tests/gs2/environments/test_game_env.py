@@ -42,7 +42,7 @@ from gs2.environments.game_env import GameEnv
 from gs2.environments.spaces import move_space
 from tests.blueprint.climbing.test_own_inputs import Shedding
 from tests.games.climbing.big2.test_big2 import dealt
-from tests.games.random_games import RandomGame
+from tests.games.random_games import Node, NodeGame, RandomGame
 
 GAMES = (
     "kuhn_poker",
@@ -130,6 +130,19 @@ def test_generated_games_are_played_as_they_are(seed: int) -> None:
             assert game.player(after)[0] == CHANCE or np.array_equal(after, env.state_rows)
         paid = [env.rewards[agent] for agent in env.possible_agents]
         assert paid == game.returns(env.state_rows)[0].tolist()
+
+
+def test_a_round_that_chance_ends_before_anyone_acts_pays_everyone() -> None:
+    start, asked = ((), ()), (("asked",), ())
+    nodes = [Node(-1, 0, start, CHANCE, 2), Node(0, 0, start, prob=0.5, payoff=3.0)]
+    nodes += [Node(0, 1, asked, 0, 2, 0.5), Node(2, 0, start, payoff=1.0), Node(2, 1, start, payoff=-1.0)]
+    env, early = GameEnv(NodeGame("early", nodes)), 0
+    for seed in range(8):
+        paid, states = play(env, np.random.default_rng(seed), seed=seed)
+        early += not states
+        assert states or paid == {"seat_0": 3.0, "seat_1": -3.0}
+        assert len(env.moves()) == 0 and env.move_words() == {}
+    assert 0 < early < 8
 
 
 @pytest.mark.parametrize(
