@@ -147,14 +147,14 @@ class GameEnv(AECEnv):  # type: ignore[misc]  # PettingZoo has no types
             probs = self.game.chance_probs(self.state_rows, outcomes)
             taken = outcomes.values[pick_by(outcomes, probs, self._rng.random(1))]
             self.state_rows = self.game.step(self.state_rows, _ONE, taken)
-        if player == TERMINAL:
+        over = player == TERMINAL
+        self._legal: Array = np.zeros(0, np.int64) if over else self.game.actions(self.state_rows).values
+        self._numbers = self.move_space.numbers(self._legal)
+        if over:
             paid = self.game.returns(self.state_rows)[0].tolist()
             self.rewards = dict(zip(self.agents, paid, strict=True))
             self.terminations = dict.fromkeys(self.agents, True)
-            self._legal = self._numbers = np.zeros(0, np.int64)
         else:
-            self._legal = self.game.actions(self.state_rows).values
-            self._numbers = self.move_space.numbers(self._legal)
             self.agent_selection = f"seat_{player}"
         self._accumulate_rewards()
 
