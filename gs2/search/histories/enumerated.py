@@ -142,10 +142,10 @@ def _alternatives(search: Search, found: Considered) -> NDArray[np.float64]:
     """
     context, strategy, config = search.context, search.strategy, search.config
     nodes, reach, group, opponent = found.nodes, found.reach, found.group, found.opponent
-    if config.histories.alternative == "value" and strategy.blueprint is not None:
-        values = strategy.blueprint.value(context.game, context.tree.states[nodes], opponent)
-        return group_values(values, reach, group)
-    if config.histories.alternative in ("profile", "value"):
+    if config.histories.alternative == "value":
+        known = strategy.known_blueprint(context.game)
+        return group_values(known.value(context.game, context.tree.states[nodes], opponent), reach, group)
+    if config.histories.alternative == "profile":
         return group_values(strategy.values[nodes, opponent], reach, group)
     if config.subgame.depth is None and not found.off_path:
         # Where the player never leads, best responses to its whole strategy have nothing to choose by.

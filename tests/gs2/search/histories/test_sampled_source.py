@@ -102,6 +102,8 @@ def test_all_histories_of_random_games_drawn_give_the_listed_result(seed: int, p
     for turn, infoset in enumerate(some.tolist()):
         method = METHODS[(seed + turn) % len(METHODS)]
         config = preset(method, iterations=20)
+        if turn % 2:
+            config = config.replace(alternative="value")
         listed = solve_infoset(there, policy, infoset, config, rng(3))
         drawn = solve_infoset(there, policy, infoset, sampled(config), rng(3))
         assert drawn.sampled is not None and drawn.sampled.complete
