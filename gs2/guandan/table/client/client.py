@@ -412,7 +412,7 @@ class TableClient:
             logger.warning("%s: %s; a default move is played", self.config.user, error)
             self.result.fallbacks += 1
         self.result.timing.add(time.perf_counter() - began)
-        index = places[chosen]
+        index = places[chosen] if places else 0  # of a list in which nothing can be read
         return (PASS if index < 0 else list(act.actionList[index])), max(index, 0)
 
     async def _answer(self, act: m.Act, move: Any, index: int) -> None:
@@ -420,9 +420,10 @@ class TableClient:
         if self.config.dialect == "njupt":
             await self._socket.send(m.encode({"actIndex": index}).decode())
         else:
-            paid = {"tributePos": act.tributePos, "tribute": act.tribute} if act.stage == "back" else {}
             data = {"roomId": self._room, "player": self.tracker.seat, "act": move}
-            await self._say(_COMMANDS[act.stage], **data, **paid)
+            if act.stage == "back" and act.tributePos is not None:
+                data |= {"tributePos": act.tributePos, "tribute": act.tribute}
+            await self._say(_COMMANDS[act.stage], **data)
         self._waits = True
 
     # --- replies, errors, silence ---
@@ -534,11 +535,10 @@ class MessageWatch:
         # whoever comes back in the middle of a round is dealt it once more
         screen.rounds = 0 if self._told_end else screen.rounds - (message.handCards == self._hand)
         self._hand, self._told_end = message.handCards, False
-        level = next((x for x in (message.levelCard, message.curRank) if isinstance(x, str)), None)
         own, other = message.selfRank, message.oppoRank
-        levels = (own, other) if isinstance(own, str) and isinstance(other, str) else None
+        levels = (own, other) if own and other else None
         hand = sorted(message.handCards, key=lambda card: RANKS.index(card[-1]))
-        screen.dealt(hand, level, levels)
+        screen.dealt(hand, message.levelCard or message.curRank, levels)
 
     def _ended(self, message: m.GameOver | m.GameResult) -> None:
         """Tell the end of a game, at the first word of it."""
@@ -546,5 +546,5 @@ class MessageWatch:
             return
         self._told_end = True
         levels, won = getattr(message, "victoryRank", None), self.result.ended[-1].won
-        known = levels if isinstance(levels, list) and len(levels) == 2 else None
+        known = levels if levels and len(levels) == 2 else None
         self.screen.game_over(None if won is None else (self.result.seat + 1 - won) % 2, known)

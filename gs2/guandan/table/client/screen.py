@@ -58,7 +58,7 @@ class CardFaces:
     def move(self, move: Any, level: str) -> Text:
         """Return a move: its type and rank, its cards, and what its wild cards stand for."""
         kind, rank, cards = move
-        if kind == "PASS":
+        if kind == "PASS" or cards in ("PASS", []):
             return Text("pass", "dim")
         if kind in ("tribute", "back"):
             return Text("pay " if kind == "tribute" else "return ").append_text(self.card(cards[0], level))

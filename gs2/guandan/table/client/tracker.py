@@ -14,7 +14,6 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
-from msgspec import UNSET
 from numpy.typing import NDArray
 
 from games.game import GameError
@@ -207,7 +206,7 @@ class Tracker:
         else:
             self.told = True
             fields = {name: getattr(message, name) for name in message.__struct_fields__}
-            result.result = {name: value for name, value in fields.items() if value is not UNSET}
+            result.result = {name: value for name, value in fields.items() if value is not None}
         self._new_game()
 
     def _count_failures(self, finished: list[int]) -> None:

@@ -8,8 +8,6 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from msgspec import UNSET
-
 from gs2.guandan.table.seat import AgentError
 from gs2.guandan.table.server.room import Room, Seat, TableError
 from gs2.guandan.table.wire import messages as m
@@ -117,13 +115,13 @@ class OpenGuanDanLobby(Lobby):
         return room
 
     def _act(self, connection: Connection, stage: str, data: m.ActData) -> None:
-        number = data.roomID if data.roomId is UNSET else data.roomId
+        number = data.roomID if data.roomId is None else data.roomId
         if connection.seat is None:
             raise TableError("you sit nowhere; CREATE_ROOM or JOIN_ROOM first")
         room: Room
         seat: Seat
         room, seat = connection.seat
-        if number is not UNSET and number != room.number:
+        if number not in (None, room.number):
             raise TableError(f"you sit in room {room.number}, not {number}")
         if data.player != seat.index:
             raise TableError(f"you sit in seat {seat.index}; you cannot act for seat {data.player}")

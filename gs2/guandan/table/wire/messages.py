@@ -65,8 +65,8 @@ class ActData(Struct, kw_only=True):
 
     player: int
     act: Raw
-    roomId: int | UnsetType = UNSET
-    roomID: int | UnsetType = UNSET
+    roomId: int | None = None
+    roomID: int | None = None
 
 
 class RoomQuery(Struct):
@@ -133,8 +133,8 @@ class Act(Struct, kw_only=True):
     curAction: MaybeMove = None
     greaterPos: SeatOrNobody = -1
     greaterAction: MaybeMove = None
-    tributePos: SeatOrNobody | UnsetType = UNSET
-    tribute: Any = UNSET
+    tributePos: SeatOrNobody | None = None
+    tribute: Any = None
 
 
 class Beginning(Struct):
@@ -142,10 +142,10 @@ class Beginning(Struct):
 
     handCards: Hand
     myPos: Seat
-    levelCard: Rank | UnsetType = UNSET
-    curRank: Rank | UnsetType = UNSET
-    selfRank: Rank | UnsetType = UNSET
-    oppoRank: Rank | UnsetType = UNSET
+    levelCard: Rank | None = None
+    curRank: Rank | None = None
+    selfRank: Rank | None = None
+    oppoRank: Rank | None = None
 
 
 class PlayNotice(Struct):
@@ -187,16 +187,16 @@ class GameOver(Struct):
 
     curTimes: int
     settingTimes: int
-    victory: Any = UNSET
+    victory: Any = None
 
 
 class GameResult(Struct):
     """What came of the games: victory and victoryRank (OpenGuanDan), victoryNum and draws (NJUPT)."""
 
-    victory: int | UnsetType = UNSET
-    victoryRank: list[Rank] | UnsetType = UNSET
-    victoryNum: list[int] | int | UnsetType = UNSET
-    draws: list[int] | int | UnsetType = UNSET
+    victory: int | None = None
+    victoryRank: list[Rank] | None = None
+    victoryNum: list[int] | int | None = None
+    draws: list[int] | int | None = None
 
 
 ServerMessage = (

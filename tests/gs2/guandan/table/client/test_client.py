@@ -123,6 +123,9 @@ def test_tribute_and_return_are_answered_in_their_own_forms():
         await server.say(act(stage="back", actionList=[back, back], indexRange=1, tributePos=3, tribute="HR"))
         data = (await server.hear())["data"]
         assert (data["act"], data["tributePos"], data["tribute"]) == (back, 3, "HR")
+        for untold in ({}, {"tributePos": None, "tribute": None}):
+            await server.say(act(stage="back", actionList=[back, back], indexRange=1, **untold))
+            assert (await server.hear())["data"] == {"roomId": 5, "player": 0, "act": back}
         await server.end()
 
     play(script)
@@ -137,10 +140,12 @@ def test_what_cannot_be_read_is_left_out_and_what_is_repeated_is_answered_again(
         await server.say({"type": "PLAY", "code": -1, "data": {"msg": "no"}})
         await server.say(act())
         assert (await server.hear())["data"]["act"] == MOVES[0]
+        await server.say(act(actionList=[["Wizardry", "9", ["S2"]]] * 2, indexRange=1))
+        assert (await server.hear())["data"]["act"] == ["Wizardry", "9", ["S2"]]
         await server.end()
 
     result = play(script)
-    assert (result.unread, result.refused, result.decisions) == (3, 1, 2)
+    assert (result.unread, result.refused, result.decisions) == (3, 1, 3)
 
 
 def test_the_last_game_is_known_by_its_result_or_by_silence():

@@ -264,8 +264,11 @@ def test_a_servers_messages_are_shown_as_they_come():
         notify("beginning", handCards=HAND, myPos=1),
         notify("play", curPos=0, curAction=["StraightFlush", "A", ["SA", "S2", "S3", "S4", "H9"]]),
         notify("play", curPos=1, curAction=["Straight", "2", ["H2"]]),
+        notify("play", curPos=2, curAction=["pass", "pass", "PASS"]),
+        notify("play", curPos=2, curAction=["back", "back", []]),
     )
     assert "straight flush A  SA S2 S3 S4 H9  22 left" in text and "straight 2  H2*" in text
+    assert text.count("pass") == 2
 
 
 def test_the_end_of_a_game_is_told_where_no_word_names_its_winner_and_rounds_are_counted_once():
