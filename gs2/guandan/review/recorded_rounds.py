@@ -234,7 +234,7 @@ class _Reader:
         self.seen_as: dict[int | None, int] = {}
         self.names: dict[int, str] = {}
         self.kind = "openguandan"
-        self.ended: list[int] = []
+        self.ended: set[int] = set()
         self.skipped = 0
 
     def take(self, number: int, text: str) -> None:
@@ -274,10 +274,6 @@ class _Reader:
         if isinstance(message, m.Beginning):
             self._begin(label, stream, message, number)
             return
-        if isinstance(message, m.GameOver | m.GameResult):
-            if self.rounds and (not self.ended or self.ended[-1] < len(self.rounds)):
-                self.ended.append(len(self.rounds))
-            return
         if isinstance(message, m.Reply):
             return
         if stream.place < 0:
@@ -297,11 +293,12 @@ class _Reader:
         elif isinstance(message, m.EpisodeOver):
             told.over = told.over or message
             stream.over = True
+        elif isinstance(message, m.GameOver | m.GameResult):
+            self.ended.add(stream.place + 1)  # other seats' messages may have come further
 
     def _begin(self, label: int | None, stream: _Stream, message: m.Beginning, number: int) -> None:
-        ranks = [rank if isinstance(rank, str) else None for rank in (message.selfRank, message.oppoRank)]
-        level = next((r for r in (message.curRank, message.levelCard) if isinstance(r, str)), None)
-        if isinstance(message.curRank, str):
+        ranks, level = (message.selfRank, message.oppoRank), message.curRank or message.levelCard
+        if message.curRank:
             self.kind = "njupt"
         seat, hand = message.myPos, Counter(message.handCards)
         if sum(hand.values()) != HAND_SIZE or max(hand.values()) > 2:
@@ -413,7 +410,7 @@ def transcript_rounds(text: str, *, name: str = "transcript") -> RecordedGame:
     rules = PRESETS["njupt" if reader.kind == "njupt" else "ruling"]  # as a client's, whom nobody tells them
     rounds = tuple(_round(told, rules, name) for told in reader.rounds)
     names = tuple(reader.names.get(seat, f"seat {seat}") for seat in range(4))
-    complete = bool(reader.ended) and reader.ended[-1] == len(reader.rounds)
+    complete = len(reader.rounds) in reader.ended
     return RecordedGame(reader.kind, names, rounds, complete, tuple(notes))
 
 

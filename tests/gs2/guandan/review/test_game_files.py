@@ -87,6 +87,12 @@ def test_one_seats_transcript_tells_all_hands_of_the_rounds_that_are_over():
     # a seat that lags behind does not disturb the others
     rest = [message for message in heard if message[0] != 1]
     assert_same_rounds(parse_game(labelled(rest + mine)), wanted)
+    over = {"type": "notify", "stage": "gameOver", "curTimes": 1, "settingTimes": 2}
+    told = [(1, over)]  # of a game that nobody has heard of
+    for seat, message in (*rest, *mine):
+        told += [(seat, message), *[(seat, over)] * ("restCards" in message and message["curRank"] == "2")]
+    found = parse_game(labelled(told))
+    assert [(one.game, one.number) for one in found.rounds] == [(1, 1), (2, 1)] and not found.complete
 
 
 def test_of_a_round_that_is_not_over_one_seats_transcript_tells_its_own_hand():
