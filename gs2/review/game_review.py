@@ -136,7 +136,8 @@ class GameReview(GameReviewing):
     def __init__(self, game: str, preset: str = "fast") -> None:
         """Raise ReviewError at a game that the page does not offer, so that no record has code run."""
         if game.partition("(")[0] not in GAMES:
-            raise ReviewError(f"a review judges one of {FIRST}, {', '.join(GAMES)}; got {game!r:.60}")
+            games = f"{FIRST}, {', '.join(GAMES)}, as no agent judges your own game"
+            raise ReviewError(f"a review judges one of {games}; got {game!r:.60}")
         super().__init__(game, preset)
         self.usual = USUAL
         self.played = game_titled(game)

@@ -133,7 +133,7 @@ def test_what_is_no_record_of_one_game_is_refused_with_file_and_line() -> None:
     for text, error, says in (
         (good + text_of("leduc_poker"), ReviewError, "x, line 2: the rounds of a review are of one game"),
         (good.replace("kuhn_poker", "phantom_ttt"), ReviewError, "a review judges one of guandan, doudizhu"),
-        (good.replace("kuhn_poker", "mine.py:GAME"), ReviewError, "a review judges one of"),
+        (good.replace("kuhn_poker", "mine.py:GAME"), ReviewError, "no agent judges your own game"),
         (good.replace('"P0 ', '"P1 ', 1), RoundRecordError, "x, line 1: "),
         ("\n" + good, RoundRecordError, "x, line 1: a record must be one object of JSON; got ''"),
     ):
