@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cfr.engine.kernels import SWEPT_ANYHOW
+from cfr.engine.kernels import SWEPT_ANYHOW, SWEPT_BESIDE
 from cfr.sequence_form import SequenceForm, sequence_form
 from cfr.solver import Solver
 from cfr.tree import grow
@@ -211,7 +211,8 @@ def _run_ms(form: SequenceForm, iterations: int) -> tuple[float, Solver]:
 
 
 def _speed(name: str, form: SequenceForm, repeats: int, openspiel: bool) -> CfrSpeed:
-    _run_ms(form, 1 + SWEPT_ANYHOW // sum(side.n_positions for side in form.layout.sides))
+    positions = sum(side.n_positions for side in form.layout.sides)
+    _run_ms(form, 1 + SWEPT_ANYHOW // (SWEPT_BESIDE + positions))
     ours, evaluations, theirs, first = [], [], [], []
     peer = None
     if openspiel and name in _OPENSPIEL and find_spec("pyspiel") is not None:

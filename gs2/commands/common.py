@@ -286,18 +286,17 @@ def print_json(value: Any) -> None:
     click.echo(json.dumps(value, default=plain, indent=1))
 
 
-def number(value: float, digits: int = 4, *, signed: bool = False) -> str:
-    """Return a payoff in words: fixed decimals, or powers of ten where those would show nothing.
+def number(value: float, digits: int = 4, *, sign: str = "") -> str:
+    """Return a payoff in words: fixed decimals, fewer from 1,000 on; powers of ten where those show nothing.
 
-    What rounding leaves of zero is zero. signed: begin with + where it is not below zero.
+    What rounding leaves of zero is zero. sign: "+" or " " begins what is not below zero.
     """
     if value != value:
         return "–"
     value = 0.0 if abs(value) < 1e-14 else value
-    sign = "+" if signed else ""
     if value != 0 and abs(value) < 10**-digits:
         return f"{value:{sign}.1e}"
-    return f"{value:{sign}.{digits}f}"
+    return f"{value:{sign}.{digits}f}" if abs(value) < 1000 else f"{value:{sign},.{digits + 3}g}"
 
 
 def number_table(*headings: str, words: int = 1, lines: bool = False, **drawn: Any) -> Table:

@@ -292,7 +292,7 @@ def ladder(
         stdout().print(f"Drawn in {plot}.")
 
 
-_net = partial(number, digits=3, signed=True)
+_net = partial(number, digits=3, sign="+")
 
 
 def _print_ladder(found: Ladder) -> None:

@@ -292,7 +292,7 @@ def exploitability(game: Game, policy: str, lock: LockChoice | None, as_json: bo
 
 def print_measured(game: Game, policy: str, found: dict[str, Any], as_json: bool) -> None:
     """Print what a strategy is worth exactly, as `gs2.policies.policy_spec.measured` found it."""
-    from gs2.policies.profile_worth import figure, shifted, worth_lines
+    from gs2.policies.profile_worth import shift_line, shifted
 
     low, high = game.payoff_range
     found |= shifted(game)
@@ -303,6 +303,20 @@ def print_measured(game: Game, policy: str, found: dict[str, Any], as_json: bool
     forms = {"public": "on the public tree", "private": "on private moves"}
     how = forms.get(found.get("form", ""), "perfect recall checked")
     out.print(f"{game.name}: {policy}   (payoffs {low:g} to {high:g}, {how})")
-    out.print(f"  value to player 0                    {figure(found['value'])}")
-    for line in worth_lines(found):
-        out.print(f"  {line}")
+    alone = "meaning" in found
+    last = (
+        ("mean gain of a seat", "mean_gain") if alone else ("exploitability (NashConv / 2)", "exploitability")
+    )
+    lines = {
+        "value to player 0": [found["value"]],
+        "values of all players": found["values"] if alone else [],
+        **{f"best response of player {seat}": [value] for seat, value in enumerate(found["best_response"])},
+        f"NashConv (sum of {'gains' if alone else 'best responses'})": [found["nash_conv"]],
+        last[0]: [found[last[1]]],
+    }
+    for words, values in lines.items():
+        if values:
+            figures = " ".join(number(value, 6, sign=" ") for value in values)
+            out.print(f"  {words:36} {figures}", soft_wrap=True)
+    if told := found.get("meaning") or shift_line(found):
+        out.print(f"  {told}", soft_wrap=True)

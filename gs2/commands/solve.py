@@ -515,7 +515,7 @@ def _step_words(result: SearchResult, config: SearchConfig) -> str:
 
 def _payoff(value: float, digits: int = 4) -> str:
     """Return a payoff, or a difference of two, in words; what rounding leaves of nothing is nothing."""
-    return number(0.0 if abs(value) < ROUNDING else value, digits, signed=True)
+    return number(0.0 if abs(value) < ROUNDING else value, digits, sign="+")
 
 
 def _error(error: float | None) -> str:

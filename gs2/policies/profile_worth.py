@@ -69,23 +69,3 @@ def shift_line(found: dict[str, Any]) -> str:
     shift = found.get("shift", 0.0)
     words = f"payoffs of a constant sum, shifted to sum to zero: add {shift:g} to a player's values"
     return words if shift else ""
-
-
-def figure(value: float) -> str:
-    """Return a payoff with six decimals, or a power of ten where those would show nothing, and a sign."""
-    return f"{value: .1e}" if 0 < abs(value) < 1e-6 else f"{value: .6f}"
-
-
-def worth_lines(found: dict[str, Any]) -> list[str]:
-    """Return the lines that a command prints below the value: best responses and what they come to."""
-    best = found["best_response"]
-    lines = [f"best response of player {seat}            {figure(best[seat])}" for seat in range(len(best))]
-    if "meaning" in found:
-        values = " ".join(figure(value) for value in found["values"])
-        lines.insert(0, f"values of all players                {values}")
-        lines.append(f"NashConv (sum of gains)              {figure(found['nash_conv'])}")
-        lines.append(f"mean gain of a seat                  {figure(found['mean_gain'])}")
-        return [*lines, found["meaning"]]
-    lines.append(f"NashConv (sum of best responses)     {figure(sum(best))}")
-    lines.append(f"exploitability (NashConv / 2)        {figure(sum(best) / 2)}")
-    return [*lines, shift_line(found)] if "shift" in found else lines

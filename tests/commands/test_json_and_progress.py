@@ -82,7 +82,15 @@ def test_a_long_command_says_how_far_it_is(
 
 @pytest.mark.parametrize(
     ("value", "words"),
-    [(1.3e-16, "0.0000"), (-2e-15, "0.0000"), (3e-9, "3.0e-09"), (-0.25, "-0.2500"), (float("nan"), "–")],
+    [
+        (1.3e-16, "0.0000"),
+        (-2e-15, "0.0000"),
+        (3e-9, "3.0e-09"),
+        (-0.25, "-0.2500"),
+        (float("nan"), "–"),
+        (-1234.56789, "-1,234.568"),
+        (5e12, "5e+12"),
+    ],
 )
 def test_a_number_says_nothing_of_rounding(value: float, words: str) -> None:
-    assert number(value) == words and number(value, signed=True).lstrip("+") == words
+    assert number(value) == words and number(value, sign="+").lstrip("+") == words

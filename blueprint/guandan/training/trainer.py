@@ -82,6 +82,9 @@ class Trainer(SelfPlayTrainer):
             tensors, description = read_checkpoint(path)
             check_description(path, description, {"network": dict, "train": dict})
             config = TrainConfig.from_json(description["train"]) if config is None else config
+            if config.critic != (kept := description["train"].get("critic", config.critic)):
+                rule = f"critic must stay {kept} in a resumed run; got {config.critic}; leave it out"
+                raise CheckpointError(f"checkpoint: {path}: {rule}, or train in another directory")
             if description["train"].get("average") == 0:  # the weights that play are those that learn
                 tensors |= {f"learned.{k}": v for k, v in tensors.items() if not k.startswith("optimiser.")}
             trainer = cls(NetworkConfig.from_json(description["network"]), config, **there)

@@ -118,7 +118,7 @@ def gate(candidate: Path, against: str | None, text: str | None, as_json: bool, 
 
 def _words(look: GateResult) -> str:
     """Return the mean and its interval."""
-    net, low, high = (number(value, 3, signed=True) for value in (look.net, look.low, look.high))
+    net, low, high = (number(value, 3, sign="+") for value in (look.net, look.low, look.high))
     return f"{net} [{low}, {high}]"
 
 

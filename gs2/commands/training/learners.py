@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gs2.commands.common import GAME_TYPED
-from gs2.commands.training.run_options import MOVE_GAMES, changed_fields, check_device, saved_config
+from gs2.commands.training.run_options import changed_fields, check_device, saved_config
 
 if TYPE_CHECKING:
     from blueprint.learning.base_trainer import BaseTrainer
@@ -74,7 +74,7 @@ class GameLearner:
 class Moves(GameLearner):
     """Training for games whose moves are inputs. threads: of a run by default, None for all cores."""
 
-    games: tuple[str, ...] = MOVE_GAMES
+    games: tuple[str, ...] = ("DouDiZhu", "Big2", "games with moves_are_inputs")
     outputs: tuple[str, ...] = (FOLDER, FILE)
     own = f"{SELF_PLAY} start_from"
     threads: int | None = 1
@@ -128,8 +128,8 @@ class Moves(GameLearner):
         if name is None:
             return changes
         if name not in LEARNERS:
-            known, games = " or ".join(LEARNERS), ", ".join(self.games)
-            raise click.UsageError(f"--learner must be {known} for {games}; got {name}; name one of them")
+            known, game = " or ".join(LEARNERS), click.get_current_context().meta[GAME_TYPED]
+            raise click.UsageError(f"--learner must be {known} for {game}; got {name}; name one of them")
         if o["recipe"] is not None:
             raise click.UsageError(f"--recipe {o['recipe']} says how it learns; leave --learner {name} out")
         return {**LEARNERS[name], **changes}

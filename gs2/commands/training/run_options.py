@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack, suppress
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,8 +18,6 @@ if TYPE_CHECKING:
     from blueprint.learning.run import RunPlace
 
 LIST = "help"
-MOVE_GAMES = ("DouDiZhu", "Big2")
-"""Games whose moves are inputs, in messages."""
 
 
 class RecipeType(click.ParamType):  # type: ignore[type-arg]  # generic from click 8.3 on
@@ -160,9 +159,10 @@ def scalar_writer(output: Path, stack: ExitStack) -> Callable[[dict[str, Any]], 
         raise click.UsageError("--tensorboard needs an extra: pip install 'gs2[tensorboard]'") from None
     is_file = output.suffix == ".safetensors"
     folder = output.with_suffix(".tensorboard") if is_file else output / "tensorboard"
-    writer = stack.enter_context(SummaryWriter(str(folder)))
+    opened = cache(lambda: stack.enter_context(SummaryWriter(str(folder))))  # it makes files at once
 
     def write(row: dict[str, Any]) -> None:
+        writer = opened()
         for name, value in row.items():
             if isinstance(value, int | float):
                 writer.add_scalar(name, value, row["decisions"])

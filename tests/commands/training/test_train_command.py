@@ -129,6 +129,9 @@ def test_a_new_run_is_saved_after_its_first_generation(tmp_path: Path) -> None:
 def test_no_other_network_is_resumed_into_a_run(run: Path) -> None:
     words = ("train", "--minutes", "0", "-o", str(run), "--resume", "--preset", "danzero")
     assert ", got NetworkConfig" in refused(*words)
+    assert "critic must stay True in a resumed run; got False" in refused(
+        *words[:-2], "--set", "critic=false"
+    )
 
 
 def test_a_worse_network_does_not_pass_the_gate(

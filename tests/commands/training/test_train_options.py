@@ -77,6 +77,7 @@ def test_an_option_that_a_learner_does_not_take_is_refused_by_name(
         told = refused("train", game, "-o", str(output), *words)
         flags = [OPTIONS[name][0] for name in pair if name in others]
         assert any(f"{flag} is for " in told and f"train {game} without {flag}" in told for flag in flags)
+        assert ("Big2" in told) == ("Big2 and games with moves_are_inputs only" in told)
         assert not list(tmp_path.iterdir())
 
 
@@ -123,7 +124,7 @@ def test_a_seed_is_given_by_either_option_and_kept(
 def test_moves_are_learned_by_the_learner_that_is_named(game: str, field: str, tmp_path: Path) -> None:
     begin = ("train", game, "-o", tmp_path / game)
     told = refused(*begin, "--learner", "mmd")
-    assert "--learner must be dmc or ppo for" in told and "got mmd" in told
+    assert f"--learner must be dmc or ppo for {game}; got mmd" in told
     assert "--recipe danzero+ says how it learns" in refused(
         *begin, "--learner", "ppo", "--recipe", "danzero+"
     )
@@ -248,10 +249,12 @@ def test_tensorboard_gets_the_rows_of_any_training(
         assert told == curve and curve
 
 
-def test_a_training_that_is_refused_leaves_no_folder(tmp_path: Path) -> None:
-    words = ("--recipe", "odmc", "--set", "personas=0.5", "--threads", "1")
+def test_a_training_that_is_refused_leaves_no_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", SimpleNamespace(SummaryWriter=Scalars))
+    monkeypatch.setattr(Scalars, "kept", {})
+    words = ("--recipe", "odmc", "--set", "personas=0.5", "--threads", "1", "--tensorboard")
     assert "personality head" in refused("train", "guandan", "-o", str(tmp_path / "x"), *words)
-    assert not list(tmp_path.iterdir())
+    assert not list(tmp_path.iterdir()) and not Scalars.kept
 
 
 def test_a_training_that_was_interrupted_at_once_has_a_result(tmp_path: Path) -> None:

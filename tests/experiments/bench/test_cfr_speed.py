@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+from cfr.engine.kernels import SWEPT_ANYHOW, SWEPT_BESIDE
+from cfr.solver import Solver
 from experiments.bench import cfr_speed
 from experiments.bench.benches import CFR
 from experiments.bench.cfr_speed import cfr_tables, measure_cfr
@@ -29,10 +31,17 @@ def short(monkeypatch: pytest.MonkeyPatch, **less: Any) -> None:
 
 def test_every_figure_of_a_game_is_measured(at_once: None, monkeypatch: pytest.MonkeyPatch) -> None:
     steps: list[str] = []
-    short(monkeypatch, TARGETS=(1e-2, 1e-9), ITERATIONS=50, LIMIT=200)
+    runs: list[int] = []
+
+    class Counted(Solver):
+        def run(self, n: int) -> None:
+            runs.append(n)
+            super().run(n)
+
+    short(monkeypatch, TARGETS=(1e-2, 1e-9), ITERATIONS=50, LIMIT=200, Solver=Counted)
     games, variants = ["kuhn_poker"], ("cfr+", "dcfr")
     result = measure_cfr(games=games, variants=variants, repeats=1, openspiel=False, progress=steps.append)
-    assert len(steps) == 4
+    assert len(steps) == 4 and max(runs) < SWEPT_ANYHOW / SWEPT_BESIDE  # even to compile all kernels
     (built,), (speed,) = result.construction, result.speed
     assert (built.histories, built.entries) == (58, 30)
     assert built.peak_mb > 1
