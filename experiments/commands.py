@@ -130,7 +130,6 @@ def refine(
                     f"{row.game}  {row.blueprint}  {row.method}  {row.mode}  seed {row.seed}: "
                     f"{row.blueprint_exploitability:.4f} → {row.exploitability:.4f}  ({row.seconds:.1f} s)",
                     soft_wrap=True,
-                    markup=False,
                 )
 
         path = run_grid(
@@ -139,7 +138,7 @@ def refine(
             workers=on.with_count(workers or (os.cpu_count() or 1 if on.is_local else None)),
             progress=progress,
             stop=asked,
-            say=lambda text: console.print(text, soft_wrap=True, markup=False, highlight=False),
+            say=lambda text: console.print(text, soft_wrap=True),
         )
     if not computed and not asked.stop:
         console.print("nothing left to run")
@@ -188,4 +187,4 @@ def report(folders: tuple[Path, ...], output: Path | None, page: Path | None, as
     for path in written:
         click.echo(path)
     for reason in missing:
-        stderr().print(reason, soft_wrap=True, markup=False)
+        stderr().print(reason, soft_wrap=True)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 from rich.console import Console
+from rich.text import Text
 
 from games.support.counts import MOST
 from games.support.interruption import Interruption
@@ -264,15 +265,23 @@ def check_plot(plot: Path | None) -> None:
             )
 
 
+_console = functools.partial(Console, highlight=False, markup=False, emoji=False)  # names stay as they are
+
+
 def stdout() -> Console:
     """Return the console for results; wide enough for a table where the output is not a terminal."""
-    console = Console(highlight=False)
-    return console if console.is_terminal else Console(highlight=False, width=max(console.width, 110))
+    console = _console()
+    return console if console.is_terminal else _console(width=max(console.width, 110))
 
 
 def stderr() -> Console:
     """Return the console for progress."""
-    return Console(stderr=True, highlight=False)
+    return _console(stderr=True)
+
+
+def bold(words: str) -> Text:
+    """Return words in bold, to print before or in a table."""
+    return Text(words, "bold")
 
 
 def print_json(value: Any) -> None:

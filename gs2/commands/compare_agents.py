@@ -18,6 +18,7 @@ from gs2.commands.common import (
     OUTPUT_FILE,
     OUTPUT_FOLDER,
     SEED,
+    bold,
     check_plot,
     end_interrupted,
     memory_option,
@@ -192,7 +193,7 @@ def _print(result: MeetingResult, files: MatchFiles) -> None:
     meeting, games, out = result.meeting, result.games, stdout()
     a, b = short_names((meeting.a, meeting.b))
     net, won = result.summary()
-    out.print(f"[bold]{meeting.game}[/bold]   {a} against {b}\n", soft_wrap=True)
+    out.print(bold(meeting.game), f"  {a} against {b}\n", soft_wrap=True)
     table = number_table("", "", show_header=False)
     table.add_row(result.unit, f"{number(net.mean)}  [{number(net.low)}, {number(net.high)}]")
     table.add_row("games won", f"{100 * won.mean:.1f} %  [{100 * won.low:.1f}, {100 * won.high:.1f}]")
@@ -297,7 +298,7 @@ _net = partial(number, digits=3, sign="+")
 
 def _print_ladder(found: Ladder) -> None:
     out = stdout()
-    out.print(f"[bold]{found.plan.game}[/bold]\n", soft_wrap=True)
+    out.print(f"{found.plan.game}\n", soft_wrap=True, style="bold")
     heads = ("agent", "points", "95 %", "Elo", "95 %", "games won")
     table = number_table(*heads, lines=True, title="Ratings", title_justify="left")
     for k in found.order:

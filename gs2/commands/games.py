@@ -17,6 +17,7 @@ from gs2.commands.common import (
     GAME,
     SEED,
     CountType,
+    bold,
     memory_option,
     number,
     number_table,
@@ -87,7 +88,7 @@ def games(
     for column in table.columns:
         column.overflow = "fold"
     for spec in specs:
-        table.add_row(f"[bold]{spec.name}[/bold]", "", "", "", spec.summary)
+        table.add_row(bold(spec.name), "", "", "", spec.summary)
         for p in spec.parameters:
             table.add_row("", p.name, p.rule, p.format(p.default), p.doc)
     console.print(table)
@@ -333,7 +334,7 @@ def _print_row(row: dict[str, Any], as_json: bool) -> None:
         print_json(row)
         return
     console = stdout()
-    console.print(f"[bold]{row['game']}[/bold]")
+    console.print(row["game"], style="bold")
     for name, value in row.items():
         if name != "game":
             between = " to " if name == "payoff_range" else " + " if name == "infosets" else " "
@@ -416,7 +417,7 @@ def knowledge(game: Game, text: str, max_order: int | None, as_json: bool) -> No
         print_json(report.to_json())
         return
     out = stdout()
-    out.print(f"[bold]{game.name}[/bold]   {report.text}\n")
+    out.print(bold(game.name), f"  {report.text}\n")
     table = number_table("order", "histories", "infosets of each player", "nodes below", "", words=0)
     table.columns[-1].justify = "left"
     for size in report.sizes:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import click
+from rich.text import Text
 
 from gs2.commands.common import stderr
 
@@ -22,8 +23,8 @@ def working(text: str) -> Iterator[Callable[[str], None]]:
     """Show that work is under way in the block; the yielded function changes what is said of it."""
     console = stderr()
     if console.is_terminal:
-        with console.status(text) as status:
-            yield lambda words: status.update(words)
+        with console.status(Text(text)) as status:
+            yield lambda words: status.update(Text(words))
         return
     said, began, ended = [text], time.monotonic(), threading.Event()
 

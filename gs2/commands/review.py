@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 from click.core import ParameterSource
+from rich.text import Text
 
 from games.support.interruption import Interruption
 from gs2.commands.common import (
@@ -16,6 +17,7 @@ from gs2.commands.common import (
     NEW_FILE,
     ON,
     CountType,
+    bold,
     number_table,
     print_json,
     stderr,
@@ -94,7 +96,7 @@ def review(
         return
     _render(found, rows)
     if html is not None:
-        stderr().print(f"written: {html}", markup=False, soft_wrap=True)
+        stderr().print(f"written: {html}", soft_wrap=True)
 
 
 def _review_many(
@@ -153,15 +155,13 @@ def _of_seat(found: dict[str, Any], seat: int) -> dict[str, Any]:
 
 
 def _print_players(reviews: list[dict[str, Any]]) -> None:
-    from rich.markup import escape
-
     table = number_table("record", "player", "rounds", "judged", *WRONG, "lost a round", words=2)
     for review in reviews:
         for place, player in enumerate(review["players"]):
             counts = player["verdicts"]
             table.add_row(
-                escape(review["name"]) if place == 0 else "",
-                escape(f"{player['name']} ({player['seat']})"),
+                review["name"] if place == 0 else "",
+                f"{player['name']} ({player['seat']})",
                 str(len(review["rounds"])) if place == 0 else "",
                 str(player["decisions"]),
                 *(str(counts[name]) for name in reversed(STYLES)),
@@ -169,19 +169,17 @@ def _print_players(reviews: list[dict[str, Any]]) -> None:
             )
     stdout().print(table)
     unit = " or ".join(dict.fromkeys(review["unit"] for review in reviews))  # of several games
-    stdout().print(f"[dim]lost a round: {unit} behind the best moves found; one file alone shows them[/dim]")
+    stdout().print(f"lost a round: {unit} behind the best moves; one file alone shows them", style="dim")
 
 
 def _render(found: dict[str, Any], rows: int) -> None:
     """Print a review for people."""
-    from rich.markup import escape
-
     out = stdout()
     rounds = f"{len(found['rounds'])} round{'s' * (len(found['rounds']) != 1)}"
-    title = f"[bold]{escape(found['name'])}[/bold]: {rounds}, judged at {found['preset']}"
-    out.print(f"{title} by {escape(found['network']['name'])}", soft_wrap=True)
+    judged = f"{rounds}, judged at {found['preset']} by {found['network']['name']}"
+    out.print(bold(f"{found['name']}:"), judged, soft_wrap=True)
     for note in found["notes"]:
-        out.print(f"- {note}", soft_wrap=True, markup=False)
+        out.print(f"- {note}", soft_wrap=True)
     out.print()
 
     unit = found["unit"]
@@ -192,7 +190,7 @@ def _render(found: dict[str, Any], rows: int) -> None:
     for player in found["players"]:
         counts, share = player["verdicts"], player["accuracy"]
         players.add_row(
-            escape(f"{player['name']} ({player['seat']})"),
+            f"{player['name']} ({player['seat']})",
             str(player["decisions"]),
             "–" if share is None else f"{share:.0%}",
             *(str(counts[name]) for name in reversed(STYLES)),
@@ -202,9 +200,10 @@ def _render(found: dict[str, Any], rows: int) -> None:
         )
     out.print(players)
     out.print(
-        f"[dim]lost: {unit} behind the best moves found, ± one standard error; as it lay: {unit} that all "
-        "moves cost beside the network's own in the deals as they were, luck included[/dim]",
+        f"lost: {unit} behind the best moves found, ± one standard error; as it lay: {unit} that all "
+        "moves cost beside the network's own in the deals as they were, luck included",
         soft_wrap=True,
+        style="dim",
     )
     _cards(found, rows)
     for place, played, decision in _dearest(found, rows):
@@ -214,13 +213,11 @@ def _render(found: dict[str, Any], rows: int) -> None:
         out.print()
     for place, played in enumerate(found["rounds"], 1):
         for note in played["notes"]:
-            out.print(f"- round {place}: {note}", soft_wrap=True, markup=False)
+            out.print(f"- round {place}: {note}", soft_wrap=True)
 
 
 def _curves(found: dict[str, Any]) -> None:
     """Print the value of each round, move by move."""
-    from rich.markup import escape
-
     side, whose, top = "seats 0 and 2", "as the cards lay", 3.0
     if found["unit"] != "levels":
         side, whose = "the first team", "as the seat to act thought"
@@ -233,13 +230,14 @@ def _curves(found: dict[str, Any]) -> None:
             played["level"] or "",
             _spark(curve, top),
             f"{curve[0]:+.1f}" if curve else "",
-            escape(_won(played, found["names"])),
+            _won(played, found["names"]),
         )
     out = stdout()
     out.print(curves)
     out.print(
-        f"[dim]value in {found['unit']}, {whose}, move by move: ▁ is -{top:.3g}, █ is +{top:.3g}; "
-        "from: before the first lead[/dim]\n"
+        f"value in {found['unit']}, {whose}, move by move: ▁ is -{top:.3g}, █ is +{top:.3g}; "
+        "from: before the first lead\n",
+        style="dim",
     )
 
 
@@ -255,29 +253,27 @@ def _cards(found: dict[str, Any], rows: int) -> None:
         gave = f"{'returned' if card['back'] else 'paid'} {card['card']}"
         who = f"round {place}: {_who(played, card['seat'], found['names'])}"
         more = f"the network thinks the hand worth {card['loss']:.2f} levels more"
-        stdout().print(f"{who} {gave}; with {card['best']} given {more}", soft_wrap=True, markup=False)
+        stdout().print(f"{who} {gave}; with {card['best']} given {more}", soft_wrap=True)
 
 
 def _explain(found: dict[str, Any], place: int, played: dict[str, Any], decision: dict[str, Any]) -> None:
     """Print one decision: what was played, what was better, and the line that shows it."""
-    from rich.markup import escape
-
     out, level, names = stdout(), played["level"], found["names"]
-    verdict = decision["verdict"]
-    who = escape(_who(played, decision["seat"], names))
-    style = STYLES[verdict]
+    verdict, who = decision["verdict"], _who(played, decision["seat"], names)
     out.print(
-        f"[{style}]{verdict}[/{style}] round {place}, move {decision['play'] + 1}: {who} "
-        f"lost [bold]{decision['loss']:.2f} ± {decision['error']:.2f}[/bold] {found['unit']}",
+        Text(verdict, STYLES[verdict]),
+        f"round {place}, move {decision['play'] + 1}: {who} lost",
+        bold(f"{decision['loss']:.2f} ± {decision['error']:.2f}"),
+        found["unit"],
         soft_wrap=True,
     )
     play = played["plays"][decision["play"]]
     beat = _to_beat(played, decision["play"])
     if played["hands"][decision["seat"]] is not None:
         hand = " ".join(_hand_before(played, decision["play"]))
-        out.print(f"  hand    {hand}", soft_wrap=True, markup=False)
-    out.print(f"  to beat {_words(beat, level)}" if beat else "  on lead", soft_wrap=True, markup=False)
-    out.print(f"  played  {_words(play['move'], level)}", soft_wrap=True, markup=False)
+        out.print(f"  hand    {hand}", soft_wrap=True)
+    out.print(f"  to beat {_words(beat, level)}" if beat else "  on lead", soft_wrap=True)
+    out.print(f"  played  {_words(play['move'], level)}", soft_wrap=True)
     better = f"  better  {_words(decision['best'], level)}"
     if decision["stage"] == "endgame":
         better += "  (every card is known: it wins against any defence)"
@@ -285,12 +281,12 @@ def _explain(found: dict[str, Any], place: int, played: dict[str, Any], decision
         deals = f"{decision['deals']} deal{'s' * (decision['deals'] != 1)}"
         told = f"{decision['better']} of {deals}, worse in {decision['worse']}"
         better += f"  (in {told})"
-    out.print(better, soft_wrap=True, markup=False)
+    out.print(better, soft_wrap=True)
     if decision["line"]:
         said = ((played["players"][move["seat"]], _words(move["move"], level)) for move in decision["line"])
         line = " · ".join(f"{player} {words}" for player, words in said)
         what = "line" if decision["line_deal"] == "actual" else "line, other hands guessed:"
-        out.print(f"  {what:7} {line}", soft_wrap=True, markup=False, style="dim")
+        out.print(f"  {what:7} {line}", soft_wrap=True, style="dim")
 
 
 def _dearest(found: dict[str, Any], rows: int) -> Iterator[tuple[int, dict[str, Any], dict[str, Any]]]:

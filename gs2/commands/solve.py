@@ -17,6 +17,7 @@ from gs2.commands.common import (
     POSITIVE,
     SEED,
     CountType,
+    bold,
     held_new,
     html_option,
     lock_options,
@@ -388,7 +389,7 @@ def _list_positions(game: Game, own: OwnSolving | None, as_json: bool) -> None:
         print_json(examples)
         return
     for name, example in examples.items():
-        stdout().print(f"[bold]{name:14}[/bold] {example['title']}", soft_wrap=True)
+        stdout().print(bold(f"{name:14}"), example["title"], soft_wrap=True)
 
 
 def _list_methods(own: OwnSolving | None, as_json: bool) -> None:
@@ -420,29 +421,31 @@ def print_result(
     out = stdout()
 
     config = result.config
-    out.print(f"[bold]{result.game}[/bold]   {result.infoset}   [dim]player {result.player} to act[/dim]\n")
+    out.print(bold(result.game), f"  {result.infoset}   player {result.player} to act\n")
     actions = number_table("action", "blueprint", "refined", "", "value")
     for row in result.actions:
         change = row.refined - row.blueprint
         actions.add_row(
             row.action,
             f"{row.blueprint:.4f}",
-            f"[bold]{row.refined:.4f}[/bold]",
+            bold(f"{row.refined:.4f}"),
             f"{change:+.4f}" if abs(change) >= 5e-5 else "",
             "–" if row.q is None else _payoff(row.q) + _error(row.error),
         )
     out.print(actions)
     out.print(
-        "[dim]value of the infoset if both go on by the blueprint: "
+        "value of the infoset if both go on by the blueprint: "
         f"{_payoff(result.blueprint_value)}{_error(result.blueprint_value_error)} before, "
         f"{_payoff(result.value)}{_error(result.value_error)} after"
-        f"{'; ± one standard error' * (result.value_error is not None)}[/dim]\n",
+        f"{'; ± one standard error' * (result.value_error is not None)}\n",
         soft_wrap=True,
+        style="dim",
     )
 
     out.print(
-        f"[bold]Histories[/bold]: {result.histories_considered:,} considered, "
-        f"{result.histories_generated:,} generated, {result.histories_kept:,} kept"
+        bold("Histories:"),
+        f"{result.histories_considered:,} considered, "
+        f"{result.histories_generated:,} generated, {result.histories_kept:,} kept",
     )
     histories = number_table("history", "reach", "opponent's", "alternative", "kept")
     for told in sorted(result.histories, key=lambda told: (not told.generated, not told.kept))[:limit]:
@@ -458,7 +461,8 @@ def print_result(
     _print_rest(result.histories_considered, limit)
 
     if result.margins:
-        out.print("\n[bold]Opponent infosets[/bold]: value to the opponent, before (alternative) and after")
+        words = "value to the opponent, before (alternative) and after"
+        out.print(bold("\nOpponent infosets:"), words)
         opponents = number_table("infoset", "alternative", "solved", "margin")
         there = [row for row in result.opponents if row.margin is not None]
         for seen in there[:limit]:
@@ -470,10 +474,11 @@ def print_result(
         _print_rest(result.opponents_kept, limit)
 
     if config.solve.solver == "mirror-descent":
-        out.print(f"\n[bold]Step[/bold]: {_step_words(result, config)}", soft_wrap=True)
+        out.print(bold("\nStep:"), _step_words(result, config), soft_wrap=True)
     else:
         out.print(
-            f"\n[bold]Subgame[/bold]: {result.nodes:,} nodes, {result.infosets:,} infosets; "
+            bold("\nSubgame:"),
+            f"{result.nodes:,} nodes, {result.infosets:,} infosets; "
             f"{config.name} by {config.gadget.kind} gadget, {config.solve.algorithm}, "
             f"{result.iterations} iterations, gap {number(result.gap, 6)}",
             soft_wrap=True,
@@ -486,7 +491,8 @@ def print_result(
         covers = "this infoset" if replaced == 1 else f"the {replaced} infosets that this search covers"
         before, after, gain = (_payoff(value, 6) for value in (best[0], best[1], best[1] - best[0]))
         out.print(
-            f"[bold]Whole game[/bold]: the opponent's best response wins {before} against the blueprint, "
+            bold("Whole game:"),
+            f"the opponent's best response wins {before} against the blueprint, "
             f"{after} with {covers} refined ({gain})",
             soft_wrap=True,
         )
@@ -494,11 +500,11 @@ def print_result(
         _print_sample(result.sampled, result.config)
     elif result.seats is not None:
         who = " and ".join(map(str, result.seats))
-        out.print(f"[bold]Deciding seats[/bold]: {who}; the others play the blueprint")
+        out.print(bold("Deciding seats:"), f"{who}; the others play the blueprint")
     else:
-        out.print("[bold]Public tree[/bold]: every pair of private states counts, and values are exact")
+        out.print(bold("Public tree:"), "every pair of private states counts, and values are exact")
     times = "  ".join(f"{stage} {1000 * seconds:.1f}" for stage, seconds in result.seconds.items())
-    out.print(f"[dim]milliseconds: {times}[/dim]", soft_wrap=True)
+    out.print(f"milliseconds: {times}", soft_wrap=True, style="dim")
 
 
 def _step_words(result: SearchResult, config: SearchConfig) -> str:
@@ -541,9 +547,9 @@ def _print_sample(size: SampleSize, config: SearchConfig) -> None:
         )
     else:
         words = "none of the opponent infosets drawn gains; of others it is only likely"
-    stdout().print(f"[bold]Sample[/bold]: {drawn}; {words}", soft_wrap=True)
+    stdout().print(bold("Sample:"), f"{drawn}; {words}", soft_wrap=True)
 
 
 def _print_rest(total: int, limit: int | None) -> None:
     if limit is not None and total > limit:
-        stdout().print(f"[dim]… and {total - limit:,} more; --all-rows shows them[/dim]")
+        stdout().print(f"… and {total - limit:,} more; --all-rows shows them", style="dim")

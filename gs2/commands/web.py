@@ -150,8 +150,8 @@ async def _serve(
 
 def _announce(url: str, damaged: list[str], *, show: bool | None) -> None:
     for words in damaged:
-        stderr().print(f"left unchanged: {words}", markup=False)
-    stderr().print(f"gs2 is at {url} ; Ctrl-C ends", markup=False, soft_wrap=True)
+        stderr().print(f"left unchanged: {words}")
+    stderr().print(f"gs2 is at {url} ; Ctrl-C ends", soft_wrap=True)
     if show or (show is None and (os.environ.get("DISPLAY") or os.name == "nt")):
         import webbrowser
 

@@ -145,6 +145,15 @@ def test_a_run_of_cfr_is_never_replaced_and_one_writer_has_a_new_file(command: s
     assert (tmp_path / "new.npz").exists()
 
 
+def test_names_with_brackets_are_printed_as_they_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("a[").mkdir()
+    name = "a[/b]c:x:[bold].npz"
+    assert name in ran("blueprint", "kuhn_poker", "--iterations", "3", "-o", name).stdout
+    assert name in ran("exploitability", "kuhn_poker", name).stdout
+    assert name in ran("exploit", "kuhn_poker", name, "--method", "lbr").stdout
+
+
 @pytest.mark.parametrize("command", ["blueprint", "match", "gate", *FOLDERS])
 def test_a_second_writer_is_told_who_writes(command: str, tmp_path: Path) -> None:
     folder = command in FOLDERS

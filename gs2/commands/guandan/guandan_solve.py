@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from rich.text import Text
 
 from games.support.spec import split_spec
-from gs2.commands.common import number_table, print_json, stdout
+from gs2.commands.common import bold, number_table, print_json, stdout
 from gs2.commands.progress import working
 from gs2.guandan.agent.explanation import example_positions, read_position, solve_position
 from gs2.guandan.agent.guandan_config import PRESETS
@@ -86,20 +87,20 @@ def render(told: Explanation, title: str | None = None) -> None:
 
     seats = [("you", "next", "partner", "previous")[(s - told.seat) % 4] for s in range(4)]
     if title:
-        out.print(f"[dim]{title}[/dim]", soft_wrap=True)
+        out.print(title, soft_wrap=True, style="dim")
     beat = "you lead" if told.to_beat is None else f"to beat: {told.to_beat}"
-    out.print(f"[bold]GuanDan[/bold], level {told.level}; seat {told.seat} to act, {beat}", soft_wrap=True)
+    out.print(bold("GuanDan,"), f"level {told.level}; seat {told.seat} to act, {beat}", soft_wrap=True)
     out.print(f"hand ({told.left[told.seat]}): {told.hand}", soft_wrap=True)
     left = ", ".join(f"{seats[s]} {told.left[s]}" for s in range(4) if s != told.seat)
     out.print(f"cards left: {left}\n")
-    out.print(f"[bold]Play {told.play}[/bold]", soft_wrap=True)
+    out.print(f"Play {told.play}", soft_wrap=True, style="bold")
     out.print(f"{told.reason}\n", soft_wrap=True)
 
     moves = number_table("move", "blueprint", "its share", "by search", "chosen", "deals", "")
     for row in told.moves:
         found = "" if row.gain is None or row.error is None else f"{row.gain:+.2f} ± {row.error:.2f}"
         moves.add_row(
-            f"[bold]{row.move}[/bold]" if row.move == told.play else row.move,
+            bold(row.move) if row.move == told.play else row.move,
             f"{row.blueprint:+.2f}",
             f"{row.policy:.0%}",
             found,
@@ -109,32 +110,34 @@ def render(told: Explanation, title: str | None = None) -> None:
         )
     out.print(moves)
     out.print(
-        "[dim]blueprint: levels behind its best move; by search: levels won over the blueprint's best, "
+        "blueprint: levels behind its best move; by search: levels won over the blueprint's best, "
         "± one standard deviation; chosen: how likely it is the best (or the solved policy); "
-        "deals: in how many it was played on[/dim]\n",
+        "deals: in how many it was played on\n",
         soft_wrap=True,
+        style="dim",
     )
     if told.deals:
         kind = "all that are possible" if told.exact else "sampled"
-        out.print(f"[bold]Deals[/bold]: {told.deals_sampled} {kind}; those that matter most for the choice")
+        out.print(bold("Deals:"), f"{told.deals_sampled} {kind}; those that matter most for the choice")
         for number, deal in enumerate(told.deals, 1):
             out.print(f"{number}. {deal.weight:.1%}")
             for seat, cards in deal.hands.items():
-                worth = ""
+                worth = Text(style="dim")
                 if seat in deal.alternative:
-                    worth = (
-                        f"  [dim]expects {deal.alternative[seat]:+.2f}, gets {deal.solved[seat]:+.2f}, "
-                        f"margin {deal.margin[seat]:+.2f}[/dim]"
+                    worth.append(
+                        f"  expects {deal.alternative[seat]:+.2f}, gets {deal.solved[seat]:+.2f}, "
+                        f"margin {deal.margin[seat]:+.2f}"
                     )
-                out.print(f"   {seats[seat]:8} {cards}{worth}", soft_wrap=True)
+                out.print(f"   {seats[seat]:8} {cards}", worth, sep="", soft_wrap=True)
             if deal.results:
-                worth = "; ".join(f"{move} {value:+.1f}" for move, value in deal.results.items())
-                out.print(f"   [dim]worth here: {worth}[/dim]", soft_wrap=True)
+                here = "; ".join(f"{move} {value:+.1f}" for move, value in deal.results.items())
+                out.print(f"   worth here: {here}", soft_wrap=True, style="dim")
         out.print()
     if told.subgame:
         size = told.subgame
         out.print(
-            f"[bold]Subgame[/bold]: {size['nodes']:,.0f} nodes, {size['infosets']:,.0f} infosets, "
+            bold("Subgame:"),
+            f"{size['nodes']:,.0f} nodes, {size['infosets']:,.0f} infosets, "
             f"{size['leaves']:,.0f} leaves at depth {size['depth']:.0f}, "
             f"{size['iterations']:.0f} iterations, gap {size['gap']:.4f}",
             soft_wrap=True,
@@ -142,4 +145,4 @@ def render(told: Explanation, title: str | None = None) -> None:
     for note in told.notes:
         out.print(f"- {note}", soft_wrap=True)
     times = "  ".join(f"{stage} {1000 * seconds:.1f}" for stage, seconds in told.seconds.items())
-    out.print(f"[dim]milliseconds: {times}[/dim]", soft_wrap=True)
+    out.print(f"milliseconds: {times}", soft_wrap=True, style="dim")

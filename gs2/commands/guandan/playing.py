@@ -230,7 +230,7 @@ async def _play(
         if transcript is not None:
             transcript.close()
             if transcript.path is not None:
-                stderr().print(f"transcript: {transcript.path}", markup=False, soft_wrap=True)
+                stderr().print(f"transcript: {transcript.path}", soft_wrap=True)
 
 
 async def _results(
@@ -257,7 +257,7 @@ def _screen(as_json: bool) -> PlayScreen:
     from gs2.guandan.table.client.screen import CardFaces, PlayScreen
 
     console = stderr() if as_json else stdout()
-    return PlayScreen(partial(console.print, markup=False), CardFaces.of(console))
+    return PlayScreen(console.print, CardFaces.of(console))
 
 
 def _person(screen: PlayScreen, as_json: bool, *, undo: bool) -> HumanAgent:
@@ -278,22 +278,22 @@ def _play_here(how: Mapping[str, Any], as_json: bool) -> None:
         over = table.play()
     except KeyboardInterrupt:
         kept = "" if table is None or table.record is None else f"; record: {table.record}"
-        stderr().print(f"\nleft the table{kept}", markup=False, soft_wrap=True)
+        stderr().print(f"\nleft the table{kept}", soft_wrap=True)
         raise SystemExit(INTERRUPTED) from None
     if as_json:
         record = None if table.record is None else str(table.record)
         print_json({**table.result.summary(), "over": over, "seed": table.session.seed, "record": record})
         return
     if not over:
-        stdout().print(f"left the table: {table.left}", markup=False, soft_wrap=True)
+        stdout().print(f"left the table: {table.left}", soft_wrap=True)
     if table.result.rounds:
-        stdout().print(f"\n{table.result.text()}", markup=False, soft_wrap=True)
+        stdout().print(f"\n{table.result.text()}", soft_wrap=True)
     kept = (
         f"record: {table.record}"
         if table.record is not None
         else "no record was kept; --record DIR keeps one"
     )
-    stdout().print(f"{kept} (seed {table.session.seed})", markup=False, soft_wrap=True)
+    stdout().print(f"{kept} (seed {table.session.seed})", soft_wrap=True)
 
 
 def _own_table(how: Mapping[str, Any], as_json: bool) -> OwnTable:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from games.support.interruption import Interruption
-from gs2.commands.common import number, stdout
+from gs2.commands.common import bold, number, stdout
 from gs2.commands.progress import working
 
 if TYPE_CHECKING:
@@ -34,9 +34,9 @@ class RecipeType(click.ParamType):  # type: ignore[type-arg]  # generic from cli
             if value == LIST and ctx is not None:
                 out = stdout()
                 for recipe in paper_part("recipes", "--recipe").values():
-                    out.print(f"[bold]{recipe.name}[/bold]: {recipe.system}", soft_wrap=True, highlight=False)
+                    out.print(bold(f"{recipe.name}:"), recipe.system, soft_wrap=True)
                     for name, words in recipe.told().items():
-                        out.print(f"  {name}: {words}", soft_wrap=True, highlight=False, markup=False)
+                        out.print(f"  {name}: {words}", soft_wrap=True)
                 ctx.exit()
             return str(paper_part("recipe", "--recipe")(str(value)).name)
         except ConfigError as error:
