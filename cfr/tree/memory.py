@@ -302,10 +302,10 @@ def seconds_per_history(game: Game, rng: np.random.Generator, *, plays: int = PL
 
 
 def words_of_seconds(seconds: float) -> str:
-    """Return a time in words: 3 ms, 12 s, 4 min, 2.5 h, 12 days, 3e+06 years."""
+    """Return a time in words: 30 µs, 3 ms, 12 s, 4 min, 2.5 h, 12 days, 3e+06 years."""
     if seconds >= 1e4 * 365 * 86400:
         return f"{seconds / (365 * 86400):.1g} years"
-    units = {"years": 365 * 86400.0, "days": 86400.0, "h": 3600.0, "min": 60.0, "s": 1.0, "ms": 1e-3}
-    unit = next((unit for unit, size in units.items() if seconds >= (2 - (unit == "s")) * size), "ms")
+    units = {"years": 31_536_000, "days": 86_400, "h": 3600, "min": 60, "s": 1, "ms": 1e-3, "µs": 1e-6}
+    unit = next((unit for unit, size in units.items() if seconds >= (2 - (unit == "s")) * size), "µs")
     count = seconds / units[unit]
     return f"{count:{'.2g' if count < 99.5 else ',.0f'}} {unit}"

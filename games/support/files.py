@@ -83,9 +83,13 @@ def _told(path: str | os.PathLike[str]) -> Iterator[None]:
 
 def _shown(path: Any) -> str:
     """Return a path as it is shown in a message: on one line, and not endlessly long."""
-    text = os.fspath(path) if not isinstance(path, str | int) else str(path)
-    text = "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+    text = printable(os.fspath(path) if not isinstance(path, str | int) else str(path))
     return text if len(text) <= 200 else f"{text[:97]}…{text[-97:]}"
+
+
+def printable(text: str) -> str:
+    """Return a text that another program may have written, without what would move a terminal's cursor."""
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
 def _check_regular(path: str | os.PathLike[str], mode: int) -> None:

@@ -285,14 +285,15 @@ def bold(words: str) -> Text:
 
 
 def print_json(value: Any) -> None:
-    """Print one JSON document; NumPy numbers and arrays become plain ones."""
+    """Print one JSON document; of NumPy plain numbers and lists, of what is not finite null."""
 
     def plain(item: Any) -> Any:
         if hasattr(item, "tolist"):
             return item.tolist()
         raise TypeError(f"not JSON: {type(item).__name__}")
 
-    click.echo(json.dumps(value, default=plain, indent=1))
+    found = json.loads(json.dumps(value, default=plain), parse_constant=lambda name: None)
+    click.echo(json.dumps(found, indent=1))
 
 
 def number(value: float, digits: int = 4, *, sign: str = "") -> str:

@@ -187,7 +187,7 @@ def verdict(names: tuple[str, str], count: int, interval: tuple[float, float]) -
 
 
 def _print(result: MeetingResult, files: MatchFiles) -> None:
-    from cfr.tree.memory import words_of_bytes
+    from cfr.tree.memory import words_of_bytes, words_of_seconds
     from gs2.play.ladder import short_names
 
     meeting, games, out = result.meeting, result.games, stdout()
@@ -208,14 +208,15 @@ def _print(result: MeetingResult, files: MatchFiles) -> None:
     for name, pace in zip((a, b), games.paces, strict=True):
         if pace.decisions:
             each = max(pace.seconds / pace.decisions, 1e-9)
-            table.add_row(name, f"{pace.decisions:,} decisions, {_time(each)} each, {1 / each:,.0f} a second")
+            rate = f"{words_of_seconds(each)} each, {1 / each:,.0f} a second"
+            table.add_row(name, f"{pace.decisions:,} decisions, {rate}")
     out.print(table)
     count = len(games.numbers)
     found = verdict((a, b), count, (net.low, net.high))
     shared = "on the same chance" if meeting.duplicate else "on chance of their own"
     out.print(
         f"\n{count:,} pairs of games {shared}, 95 % interval. {found}\n"
-        f"{result.seconds:.1f} s, {words_of_bytes(result.memory)} of memory at most.",
+        f"{words_of_seconds(result.seconds)}, {words_of_bytes(result.memory)} of memory at most.",
         soft_wrap=True,
     )
     if files.results is not None:
@@ -225,14 +226,6 @@ def _print(result: MeetingResult, files: MatchFiles) -> None:
         )
     if files.records is not None:
         out.print(f"Rounds in {files.records}: gs2 games --replay {files.records}", soft_wrap=True)
-
-
-def _time(seconds: float) -> str:
-    """Return a short time in words."""
-    for unit, size in (("s", 1.0), ("ms", 1e-3)):
-        if seconds >= size:
-            return f"{seconds / size:.3g} {unit}"
-    return f"{seconds / 1e-6:.3g} µs"
 
 
 @click.command()

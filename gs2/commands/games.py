@@ -148,24 +148,21 @@ def _replayed(place: int, found: ReplayedRound) -> dict[str, Any]:
 
 
 def _print_round(place: int, found: ReplayedRound) -> None:
+    from games.support.files import printable
+
     record = found.record
-    seats = ", ".join(f"P{seat} {_plain(name)}" for seat, name in enumerate(record.agents))
-    click.echo(f"round {place}: {_plain(record.game)}, seed {record.seed}, pair {record.pair}: {seats}")
+    seats = ", ".join(f"P{seat} {printable(name)}" for seat, name in enumerate(record.agents))
+    click.echo(f"round {place}: {printable(record.game)}, seed {record.seed}, pair {record.pair}: {seats}")
     if record.start:
-        click.echo(f"  {_plain(record.start)}")
+        click.echo(f"  {printable(record.start)}")
     started, words = False, []
     for move in found.moves:
         started = started or move.player >= 0
         if started or not record.start:  # what chance did before is told by the start
             words.append(f"({move.words})" if move.player < 0 else f"P{move.player} {move.words}")
-    click.echo(f"  {_plain(' · '.join(words))}")
+    click.echo(f"  {printable(' · '.join(words))}")
     paid = ", ".join(f"P{seat} {payoff + 0.0:+g}" for seat, payoff in enumerate(record.payoffs))
     click.echo(f"  paid {paid}\n")
-
-
-def _plain(text: str) -> str:
-    """Return a text that another program may have written, without what would move a terminal's cursor."""
-    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
 def _describe(game: Game, as_json: bool) -> bool:

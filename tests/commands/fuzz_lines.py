@@ -42,7 +42,7 @@ RULES = re.compile(
 LISTED = """
 NUMBERS         '' 0 -1 1e3 nan inf -inf 1e400 0x10 ½ ٣ 10_0 -- one
 HUGE            9223372036854775807 9223372036854775808 100000000000000000000
-TEXTS           '' 🂡 %s%n ../.. [bold]x - =
+TEXTS           '' 🂡 %s%n ../.. [bold]x [/x] :x: - =
 GAMES           kuhn_poker kuhn_poker leduc_poker liars_dice(sides=2) goofspiel(cards=3,turns=2) kuhn_pokr
 GAMES           liars_dice( liars_dice(sides=) liars_dice(sides=2 liars_dice(sides=0) liars_dice(=2) () )( :
 GAMES           liars_dice(sides=100000000000000000000) liars_dice(sides=2,sides=2) leduc_poker()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 
 import click
@@ -9,7 +10,7 @@ import pytest
 
 from gs2.commands import progress
 from gs2.commands.common import number
-from tests.commands.runner import as_json, gs2
+from tests.commands.runner import as_json, gs2, ran
 from tests.commands.tree import COMMANDS
 
 
@@ -78,6 +79,11 @@ def test_a_long_command_says_how_far_it_is(
     monkeypatch.setattr(progress, "EVERY", 0.01)
     done = gs2(*words)
     assert done.exit_code == 0 and says in done.stderr, done.output
+
+
+def test_what_is_not_finite_is_null_in_json() -> None:
+    told = ran("games", "kuhn_poker", "--size", "--memory", "unlimited", "--json").stdout
+    assert json.loads(told, parse_constant=pytest.fail)["limit"] is None
 
 
 @pytest.mark.parametrize(

@@ -245,6 +245,7 @@ def test_the_time_that_a_game_takes_for_each_history_is_told(monkeypatch: pytest
 @pytest.mark.parametrize(
     ("seconds", "words"),
     [
+        (0.0000273, "27 µs"),
         (0.0031, "3.1 ms"),
         (0.25, "250 ms"),
         (99.7, "100 s"),
