@@ -128,8 +128,7 @@ def refine(
                 computed += 1
                 bar.console.print(
                     f"{row.game}  {row.blueprint}  {row.method}  {row.mode}  seed {row.seed}: "
-                    f"{row.blueprint_exploitability:.4f} → {row.exploitability:.4f}  ({row.seconds:.1f} s)",
-                    soft_wrap=True,
+                    f"{row.blueprint_exploitability:.4f} → {row.exploitability:.4f}  ({row.seconds:.1f} s)"
                 )
 
         path = run_grid(
@@ -138,7 +137,7 @@ def refine(
             workers=on.with_count(workers or (os.cpu_count() or 1 if on.is_local else None)),
             progress=progress,
             stop=asked,
-            say=lambda text: console.print(text, soft_wrap=True),
+            say=lambda text: console.print(text),
         )
     if not computed and not asked.stop:
         console.print("nothing left to run")
@@ -187,4 +186,4 @@ def report(folders: tuple[Path, ...], output: Path | None, page: Path | None, as
     for path in written:
         click.echo(path)
     for reason in missing:
-        stderr().print(reason, soft_wrap=True)
+        stderr().print(reason)

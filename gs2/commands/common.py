@@ -265,18 +265,27 @@ def check_plot(plot: Path | None) -> None:
             )
 
 
-_console = functools.partial(Console, highlight=False, markup=False, emoji=False)  # names stay as they are
+class PlainConsole(Console):
+    """A console that prints names as they are, and lines of text whole; tables fit its width."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(highlight=False, markup=False, emoji=False, **options)
+
+    def print(self, *objects: Any, **how: Any) -> None:
+        """Print objects as `rich` does, text without breaking its lines."""
+        whole = all(isinstance(one, str | Text) for one in objects)
+        super().print(*objects, **{"soft_wrap": whole, **how})
 
 
 def stdout() -> Console:
     """Return the console for results; wide enough for a table where the output is not a terminal."""
-    console = _console()
-    return console if console.is_terminal else _console(width=max(console.width, 110))
+    console = PlainConsole()
+    return console if console.is_terminal else PlainConsole(width=max(console.width, 110))
 
 
 def stderr() -> Console:
     """Return the console for progress."""
-    return _console(stderr=True)
+    return PlainConsole(stderr=True)
 
 
 def bold(words: str) -> Text:
@@ -350,5 +359,5 @@ def lock_options(command: Callable[..., Any]) -> Callable[..., Any]:
 def end_interrupted(asked: Interruption, kept: Path | None) -> NoReturn:
     """Say what goes on from the results kept so far, and exit as interrupted commands do."""
     hint = f"; the same command continues from {kept}" if kept else "; --output lets it continue later"
-    stderr().print(f"interrupted{hint}", soft_wrap=True)
+    stderr().print(f"interrupted{hint}")
     raise SystemExit(asked.exit_code)

@@ -193,7 +193,7 @@ def _print(result: MeetingResult, files: MatchFiles) -> None:
     meeting, games, out = result.meeting, result.games, stdout()
     a, b = short_names((meeting.a, meeting.b))
     net, won = result.summary()
-    out.print(bold(meeting.game), f"  {a} against {b}\n", soft_wrap=True)
+    out.print(bold(meeting.game), f"  {a} against {b}\n")
     table = number_table("", "", show_header=False)
     table.add_row(result.unit, f"{number(net.mean)}  [{number(net.low)}, {number(net.high)}]")
     table.add_row("games won", f"{100 * won.mean:.1f} %  [{100 * won.low:.1f}, {100 * won.high:.1f}]")
@@ -216,16 +216,12 @@ def _print(result: MeetingResult, files: MatchFiles) -> None:
     shared = "on the same chance" if meeting.duplicate else "on chance of their own"
     out.print(
         f"\n{count:,} pairs of games {shared}, 95 % interval. {found}\n"
-        f"{words_of_seconds(result.seconds)}, {words_of_bytes(result.memory)} of memory at most.",
-        soft_wrap=True,
+        f"{words_of_seconds(result.seconds)}, {words_of_bytes(result.memory)} of memory at most."
     )
     if files.results is not None:
-        out.print(
-            f"Results in {files.results}; the same command with more --pairs continues from there.",
-            soft_wrap=True,
-        )
+        out.print(f"Results in {files.results}; the same command with more --pairs continues from there.")
     if files.records is not None:
-        out.print(f"Rounds in {files.records}: gs2 games --replay {files.records}", soft_wrap=True)
+        out.print(f"Rounds in {files.records}: gs2 games --replay {files.records}")
 
 
 @click.command()
@@ -291,7 +287,7 @@ _net = partial(number, digits=3, sign="+")
 
 def _print_ladder(found: Ladder) -> None:
     out = stdout()
-    out.print(f"{found.plan.game}\n", soft_wrap=True, style="bold")
+    out.print(f"{found.plan.game}\n", style="bold")
     heads = ("agent", "points", "95 %", "Elo", "95 %", "games won")
     table = number_table(*heads, lines=True, title="Ratings", title_justify="left")
     for k in found.order:
@@ -318,7 +314,7 @@ def _print_ladder(found: Ladder) -> None:
             f"\nThe row's agent has one of {found.teams} seats, the column's the others; "
             f"{100 / found.teams:.1f} % of games won is even."
         )
-    out.print(told, soft_wrap=True)
+    out.print(told)
 
 
 match.help = "\n\n".join(cleandoc(text) for text in [str(match.help), *(own.AGENTS for own in TERMS)])

@@ -110,8 +110,7 @@ def games(
     console.print(table)
     console.print(
         "\nvalue: of the game to player 0; uniform expl.: exploitability (NashConv / 2) of uniform play."
-        '\nTry: gs2 infosets leduc_poker    gs2 solve    gs2 games "liars_dice(sides=4)"',
-        soft_wrap=True,
+        '\nTry: gs2 infosets leduc_poker    gs2 solve    gs2 games "liars_dice(sides=4)"'
     )
 
 
@@ -305,7 +304,7 @@ def _estimate(game: Game, seed: int, as_json: bool) -> None:
     else:
         way = f": train a network with gs2 train {name} -o FILE, and let agents meet with gs2 match "
         way += f"--game {name} FILE uniform"
-    stdout().print(f"\nIts tree does not fit{way}", soft_wrap=True)
+    stdout().print(f"\nIts tree does not fit{way}")
 
 
 def _print_large(game: Game, size: GameSize, as_json: bool) -> None:
@@ -321,9 +320,7 @@ def _print_large(game: Game, size: GameSize, as_json: bool) -> None:
         "depth": f"more than {size.depth:,}",
     }
     _print_row(row, as_json)
-    stdout().print(
-        f"\nIts tree does not fit: train a network with gs2 train '{game.name}' -o FILE", soft_wrap=True
-    )
+    stdout().print(f"\nIts tree does not fit: train a network with gs2 train '{game.name}' -o FILE")
 
 
 def _print_row(row: dict[str, Any], as_json: bool) -> None:
@@ -338,7 +335,7 @@ def _print_row(row: dict[str, Any], as_json: bool) -> None:
             shown = between.join(
                 v if isinstance(v, str) else f"{v:,}" for v in (value if isinstance(value, list) else [value])
             )
-            console.print(f"  {name.replace('_', ' '):17} {shown}", soft_wrap=True)
+            console.print(f"  {name.replace('_', ' '):17} {shown}")
 
 
 @click.command()

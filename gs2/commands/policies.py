@@ -162,7 +162,7 @@ def blueprint(
             begin = PrivateRun.begin if form == "private" else PublicRun.begin
             run = begin(game, row, settings, output)
     if run.notice:
-        stderr().print(run.notice, soft_wrap=True)
+        stderr().print(run.notice)
     if run.resumed:
         stderr().print(f"resuming {run.run_file} at iteration {run.iteration:,}")
     began = time.perf_counter()
@@ -187,7 +187,7 @@ def blueprint(
         again = "; run the command again with more --iterations to continue"
         beside = "" if run.run_file == output else f" from {run.run_file}, or delete that"
         how = ", in words" if in_words else again + beside
-        stdout().print(f"written to {output}{how}", soft_wrap=True)
+        stdout().print(f"written to {output}{how}")
     if stopped == "interruption":
         raise SystemExit(asked.exit_code)
 
@@ -317,6 +317,6 @@ def print_measured(game: Game, policy: str, found: dict[str, Any], as_json: bool
     for words, values in lines.items():
         if values:
             figures = " ".join(number(value, 6, sign=" ") for value in values)
-            out.print(f"  {words:36} {figures}", soft_wrap=True)
+            out.print(f"  {words:36} {figures}")
     if told := found.get("meaning") or shift_line(found):
-        out.print(f"  {told}", soft_wrap=True)
+        out.print(f"  {told}")

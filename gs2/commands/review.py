@@ -96,7 +96,7 @@ def review(
         return
     _render(found, rows)
     if html is not None:
-        stderr().print(f"written: {html}", soft_wrap=True)
+        stderr().print(f"written: {html}")
 
 
 def _review_many(
@@ -177,9 +177,9 @@ def _render(found: dict[str, Any], rows: int) -> None:
     out = stdout()
     rounds = f"{len(found['rounds'])} round{'s' * (len(found['rounds']) != 1)}"
     judged = f"{rounds}, judged at {found['preset']} by {found['network']['name']}"
-    out.print(bold(f"{found['name']}:"), judged, soft_wrap=True)
+    out.print(bold(f"{found['name']}:"), judged)
     for note in found["notes"]:
-        out.print(f"- {note}", soft_wrap=True)
+        out.print(f"- {note}")
     out.print()
 
     unit = found["unit"]
@@ -202,7 +202,6 @@ def _render(found: dict[str, Any], rows: int) -> None:
     out.print(
         f"lost: {unit} behind the best moves found, ± one standard error; as it lay: {unit} that all "
         "moves cost beside the network's own in the deals as they were, luck included",
-        soft_wrap=True,
         style="dim",
     )
     _cards(found, rows)
@@ -213,7 +212,7 @@ def _render(found: dict[str, Any], rows: int) -> None:
         out.print()
     for place, played in enumerate(found["rounds"], 1):
         for note in played["notes"]:
-            out.print(f"- round {place}: {note}", soft_wrap=True)
+            out.print(f"- round {place}: {note}")
 
 
 def _curves(found: dict[str, Any]) -> None:
@@ -253,7 +252,7 @@ def _cards(found: dict[str, Any], rows: int) -> None:
         gave = f"{'returned' if card['back'] else 'paid'} {card['card']}"
         who = f"round {place}: {_who(played, card['seat'], found['names'])}"
         more = f"the network thinks the hand worth {card['loss']:.2f} levels more"
-        stdout().print(f"{who} {gave}; with {card['best']} given {more}", soft_wrap=True)
+        stdout().print(f"{who} {gave}; with {card['best']} given {more}")
 
 
 def _explain(found: dict[str, Any], place: int, played: dict[str, Any], decision: dict[str, Any]) -> None:
@@ -265,15 +264,14 @@ def _explain(found: dict[str, Any], place: int, played: dict[str, Any], decision
         f"round {place}, move {decision['play'] + 1}: {who} lost",
         bold(f"{decision['loss']:.2f} ± {decision['error']:.2f}"),
         found["unit"],
-        soft_wrap=True,
     )
     play = played["plays"][decision["play"]]
     beat = _to_beat(played, decision["play"])
     if played["hands"][decision["seat"]] is not None:
         hand = " ".join(_hand_before(played, decision["play"]))
-        out.print(f"  hand    {hand}", soft_wrap=True)
-    out.print(f"  to beat {_words(beat, level)}" if beat else "  on lead", soft_wrap=True)
-    out.print(f"  played  {_words(play['move'], level)}", soft_wrap=True)
+        out.print(f"  hand    {hand}")
+    out.print(f"  to beat {_words(beat, level)}" if beat else "  on lead")
+    out.print(f"  played  {_words(play['move'], level)}")
     better = f"  better  {_words(decision['best'], level)}"
     if decision["stage"] == "endgame":
         better += "  (every card is known: it wins against any defence)"
@@ -281,12 +279,12 @@ def _explain(found: dict[str, Any], place: int, played: dict[str, Any], decision
         deals = f"{decision['deals']} deal{'s' * (decision['deals'] != 1)}"
         told = f"{decision['better']} of {deals}, worse in {decision['worse']}"
         better += f"  (in {told})"
-    out.print(better, soft_wrap=True)
+    out.print(better)
     if decision["line"]:
         said = ((played["players"][move["seat"]], _words(move["move"], level)) for move in decision["line"])
         line = " · ".join(f"{player} {words}" for player, words in said)
         what = "line" if decision["line_deal"] == "actual" else "line, other hands guessed:"
-        out.print(f"  {what:7} {line}", soft_wrap=True, style="dim")
+        out.print(f"  {what:7} {line}", style="dim")
 
 
 def _dearest(found: dict[str, Any], rows: int) -> Iterator[tuple[int, dict[str, Any], dict[str, Any]]]:

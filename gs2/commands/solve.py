@@ -389,7 +389,7 @@ def _list_positions(game: Game, own: OwnSolving | None, as_json: bool) -> None:
         print_json(examples)
         return
     for name, example in examples.items():
-        stdout().print(bold(f"{name:14}"), example["title"], soft_wrap=True)
+        stdout().print(bold(f"{name:14}"), example["title"])
 
 
 def _list_methods(own: OwnSolving | None, as_json: bool) -> None:
@@ -438,7 +438,6 @@ def print_result(
         f"{_payoff(result.blueprint_value)}{_error(result.blueprint_value_error)} before, "
         f"{_payoff(result.value)}{_error(result.value_error)} after"
         f"{'; ± one standard error' * (result.value_error is not None)}\n",
-        soft_wrap=True,
         style="dim",
     )
 
@@ -474,19 +473,18 @@ def print_result(
         _print_rest(result.opponents_kept, limit)
 
     if config.solve.solver == "mirror-descent":
-        out.print(bold("\nStep:"), _step_words(result, config), soft_wrap=True)
+        out.print(bold("\nStep:"), _step_words(result, config))
     else:
         out.print(
             bold("\nSubgame:"),
             f"{result.nodes:,} nodes, {result.infosets:,} infosets; "
             f"{config.name} by {config.gadget.kind} gadget, {config.solve.algorithm}, "
             f"{result.iterations} iterations, gap {number(result.gap, 6)}",
-            soft_wrap=True,
         )
     if 0 < result.anchor < 1:
         out.print(f"anchored: {result.anchor:.2f} of the subgame's strategy, the rest the blueprint's")
     for note in result.cut_off:
-        out.print(f"- {note}", soft_wrap=True)
+        out.print(f"- {note}")
     if best is not None:
         covers = "this infoset" if replaced == 1 else f"the {replaced} infosets that this search covers"
         before, after, gain = (_payoff(value, 6) for value in (best[0], best[1], best[1] - best[0]))
@@ -494,7 +492,6 @@ def print_result(
             bold("Whole game:"),
             f"the opponent's best response wins {before} against the blueprint, "
             f"{after} with {covers} refined ({gain})",
-            soft_wrap=True,
         )
     elif result.sampled is not None:
         _print_sample(result.sampled, result.config)
@@ -504,7 +501,7 @@ def print_result(
     else:
         out.print(bold("Public tree:"), "every pair of private states counts, and values are exact")
     times = "  ".join(f"{stage} {1000 * seconds:.1f}" for stage, seconds in result.seconds.items())
-    out.print(f"milliseconds: {times}", soft_wrap=True, style="dim")
+    out.print(f"milliseconds: {times}", style="dim")
 
 
 def _step_words(result: SearchResult, config: SearchConfig) -> str:
@@ -547,7 +544,7 @@ def _print_sample(size: SampleSize, config: SearchConfig) -> None:
         )
     else:
         words = "none of the opponent infosets drawn gains; of others it is only likely"
-    stdout().print(bold("Sample:"), f"{drawn}; {words}", soft_wrap=True)
+    stdout().print(bold("Sample:"), f"{drawn}; {words}")
 
 
 def _print_rest(total: int, limit: int | None) -> None:

@@ -151,7 +151,7 @@ async def _serve(
 def _announce(url: str, damaged: list[str], *, show: bool | None) -> None:
     for words in damaged:
         stderr().print(f"left unchanged: {words}")
-    stderr().print(f"gs2 is at {url} ; Ctrl-C ends", soft_wrap=True)
+    stderr().print(f"gs2 is at {url} ; Ctrl-C ends")
     if show or (show is None and (os.environ.get("DISPLAY") or os.name == "nt")):
         import webbrowser
 

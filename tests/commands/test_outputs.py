@@ -145,11 +145,14 @@ def test_a_run_of_cfr_is_never_replaced_and_one_writer_has_a_new_file(command: s
     assert (tmp_path / "new.npz").exists()
 
 
-def test_names_with_brackets_are_printed_as_they_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_names_are_printed_as_they_are_however_long_and_with_brackets(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     Path("a[").mkdir()
-    name = "a[/b]c:x:[bold].npz"
+    name = f"a[/b]c:x:[bold]{'y' * 100}.npz"
     assert name in ran("blueprint", "kuhn_poker", "--iterations", "3", "-o", name).stdout
+    assert f"resuming {name} at" in ran("blueprint", "kuhn_poker", "--iterations", "5", "-o", name).stderr
     assert name in ran("exploitability", "kuhn_poker", name).stdout
     assert name in ran("exploit", "kuhn_poker", name, "--method", "lbr").stdout
 

@@ -87,14 +87,14 @@ def render(told: Explanation, title: str | None = None) -> None:
 
     seats = [("you", "next", "partner", "previous")[(s - told.seat) % 4] for s in range(4)]
     if title:
-        out.print(title, soft_wrap=True, style="dim")
+        out.print(title, style="dim")
     beat = "you lead" if told.to_beat is None else f"to beat: {told.to_beat}"
-    out.print(bold("GuanDan,"), f"level {told.level}; seat {told.seat} to act, {beat}", soft_wrap=True)
-    out.print(f"hand ({told.left[told.seat]}): {told.hand}", soft_wrap=True)
+    out.print(bold("GuanDan,"), f"level {told.level}; seat {told.seat} to act, {beat}")
+    out.print(f"hand ({told.left[told.seat]}): {told.hand}")
     left = ", ".join(f"{seats[s]} {told.left[s]}" for s in range(4) if s != told.seat)
     out.print(f"cards left: {left}\n")
-    out.print(f"Play {told.play}", soft_wrap=True, style="bold")
-    out.print(f"{told.reason}\n", soft_wrap=True)
+    out.print(f"Play {told.play}", style="bold")
+    out.print(f"{told.reason}\n")
 
     moves = number_table("move", "blueprint", "its share", "by search", "chosen", "deals", "")
     for row in told.moves:
@@ -113,7 +113,6 @@ def render(told: Explanation, title: str | None = None) -> None:
         "blueprint: levels behind its best move; by search: levels won over the blueprint's best, "
         "± one standard deviation; chosen: how likely it is the best (or the solved policy); "
         "deals: in how many it was played on\n",
-        soft_wrap=True,
         style="dim",
     )
     if told.deals:
@@ -128,10 +127,10 @@ def render(told: Explanation, title: str | None = None) -> None:
                         f"  expects {deal.alternative[seat]:+.2f}, gets {deal.solved[seat]:+.2f}, "
                         f"margin {deal.margin[seat]:+.2f}"
                     )
-                out.print(f"   {seats[seat]:8} {cards}", worth, sep="", soft_wrap=True)
+                out.print(f"   {seats[seat]:8} {cards}", worth, sep="")
             if deal.results:
                 here = "; ".join(f"{move} {value:+.1f}" for move, value in deal.results.items())
-                out.print(f"   worth here: {here}", soft_wrap=True, style="dim")
+                out.print(f"   worth here: {here}", style="dim")
         out.print()
     if told.subgame:
         size = told.subgame
@@ -140,9 +139,8 @@ def render(told: Explanation, title: str | None = None) -> None:
             f"{size['nodes']:,.0f} nodes, {size['infosets']:,.0f} infosets, "
             f"{size['leaves']:,.0f} leaves at depth {size['depth']:.0f}, "
             f"{size['iterations']:.0f} iterations, gap {size['gap']:.4f}",
-            soft_wrap=True,
         )
     for note in told.notes:
-        out.print(f"- {note}", soft_wrap=True)
+        out.print(f"- {note}")
     times = "  ".join(f"{stage} {1000 * seconds:.1f}" for stage, seconds in told.seconds.items())
-    out.print(f"milliseconds: {times}", soft_wrap=True, style="dim")
+    out.print(f"milliseconds: {times}", style="dim")

@@ -230,7 +230,7 @@ async def _play(
         if transcript is not None:
             transcript.close()
             if transcript.path is not None:
-                stderr().print(f"transcript: {transcript.path}", soft_wrap=True)
+                stderr().print(f"transcript: {transcript.path}")
 
 
 async def _results(
@@ -278,22 +278,22 @@ def _play_here(how: Mapping[str, Any], as_json: bool) -> None:
         over = table.play()
     except KeyboardInterrupt:
         kept = "" if table is None or table.record is None else f"; record: {table.record}"
-        stderr().print(f"\nleft the table{kept}", soft_wrap=True)
+        stderr().print(f"\nleft the table{kept}")
         raise SystemExit(INTERRUPTED) from None
     if as_json:
         record = None if table.record is None else str(table.record)
         print_json({**table.result.summary(), "over": over, "seed": table.session.seed, "record": record})
         return
     if not over:
-        stdout().print(f"left the table: {table.left}", soft_wrap=True)
+        stdout().print(f"left the table: {table.left}")
     if table.result.rounds:
-        stdout().print(f"\n{table.result.text()}", soft_wrap=True)
+        stdout().print(f"\n{table.result.text()}")
     kept = (
         f"record: {table.record}"
         if table.record is not None
         else "no record was kept; --record DIR keeps one"
     )
-    stdout().print(f"{kept} (seed {table.session.seed})", soft_wrap=True)
+    stdout().print(f"{kept} (seed {table.session.seed})")
 
 
 def _own_table(how: Mapping[str, Any], as_json: bool) -> OwnTable:

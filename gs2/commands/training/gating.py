@@ -92,7 +92,7 @@ def gate(candidate: Path, against: str | None, text: str | None, as_json: bool, 
             look = decide(meeting, batch=batch, output=deals, arena=arena, progress=progress, stop=asked)
         if look.verdict == "stopped":
             hint = f"; the same command continues from {output}, with the same {candidate}" if output else ""
-            stderr().print(f"interrupted after {look.pairs} deals looked at{hint}", soft_wrap=True)
+            stderr().print(f"interrupted after {look.pairs} deals looked at{hint}")
             raise SystemExit(asked.exit_code)
         found = {
             "verdict": look.verdict,
@@ -173,6 +173,6 @@ def _kept_deals(which: str) -> Path | None:
         check_folder(output.parent)
         check_output(output)
     except FileProblem as error:
-        stderr().print(f"the deals are not kept: {error}", soft_wrap=True)
+        stderr().print(f"the deals are not kept: {error}")
         return None
     return output

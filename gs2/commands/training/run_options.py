@@ -34,9 +34,9 @@ class RecipeType(click.ParamType):  # type: ignore[type-arg]  # generic from cli
             if value == LIST and ctx is not None:
                 out = stdout()
                 for recipe in paper_part("recipes", "--recipe").values():
-                    out.print(bold(f"{recipe.name}:"), recipe.system, soft_wrap=True)
+                    out.print(bold(f"{recipe.name}:"), recipe.system)
                     for name, words in recipe.told().items():
-                        out.print(f"  {name}: {words}", soft_wrap=True)
+                        out.print(f"  {name}: {words}")
                 ctx.exit()
             return str(paper_part("recipe", "--recipe")(str(value)).name)
         except ConfigError as error:

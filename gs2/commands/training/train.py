@@ -198,11 +198,11 @@ def _train(game: Game, output: Path, learner: GameLearner, options: dict[str, An
         stderr().print("interrupted before the first generation was done; nothing is lost but that")
     else:
         for played, worth in (options["measure"] and found["curve"]) or ():
-            stdout().print(f"{int(played):,} decisions: exploitability {worth:.6g}", soft_wrap=True)
-        stdout().print(f"{place.checkpoint}: {run.end(trainer, learner.unit)}", soft_wrap=True)
+            stdout().print(f"{int(played):,} decisions: exploitability {worth:.6g}")
+        stdout().print(f"{place.checkpoint}: {run.end(trainer, learner.unit)}")
         typed = click.get_current_context().meta[GAME_TYPED]
         hint = f"try: gs2 match --game '{typed}' {place.checkpoint} {learner.opponent}"
-        stdout().print(hint, soft_wrap=True)
+        stdout().print(hint)
     if run.asked.stop:
         raise SystemExit(run.asked.exit_code)
 
