@@ -224,6 +224,8 @@ def held_checkpoint(path: Path, *, new: Iterable[Path] = ()) -> Path:
     from blueprint.checkpoint import check_beside
     from games.support.files import check_folder
 
+    if not path.name:
+        NEW_FILE.convert(path, None, None)  # a folder, of which no other name can be made
     check_beside(path, new=new)
     check_folder(path.parent)
     return held_new(path)

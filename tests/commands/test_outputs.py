@@ -109,13 +109,17 @@ def test_a_file_of_something_else_is_never_replaced(command: str, tmp_path: Path
 
 
 @pytest.mark.parametrize("command", LEARNING)
-def test_learning_writes_a_new_file_or_is_refused_before_any_work(command: str, tmp_path: Path) -> None:
+def test_learning_writes_a_new_file_or_is_refused_before_any_work(
+    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     words = LEARNING[command]
     mine, folder, new = (tmp_path / name for name in ("mine.safetensors", "folder", "new.safetensors"))
     mine.write_bytes(NOTES)
     folder.mkdir()
+    monkeypatch.chdir(folder)
     with hold(new):
         for place, says in (
+            ("", "an output must be a file"),
             (mine, "must be a new file"),
             (folder, "folder"),
             (mine / "x.safetensors", "mine.safetensors"),
