@@ -105,10 +105,10 @@ def no_agent(game: str, name: AgentName, names: Sequence[str]) -> UnknownAgent:
     """Return the error that no agent of a game is called so, with near matches. names: of those there are."""
     text = name.text if name.search is None else f"{name.text}+{name.search}"
     names = (*names, *entry_points_of(GROUP))
-    hint = near(text.lower(), names, f"one of {', '.join(names)}")
+    hint = near(text.lower(), names, f"there are {', '.join(names)}.")
     return UnknownAgent(
-        f"no agent of {game} is called {text!r}; {hint}, or the path of a .safetensors checkpoint, or "
-        "your own as FILE.py:NAME"
+        f"no agent of {game} is called {text!r}; {hint} A .safetensors checkpoint is named by its path, "
+        "an agent of your own as FILE.py:NAME"
     )
 
 

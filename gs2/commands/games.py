@@ -408,7 +408,7 @@ def knowledge(game: Game, text: str, max_order: int | None, as_json: bool) -> No
     with working(f"growing {game.name} …"):
         report = knowledge_report(SearchContext(game), infoset, max_order)
     if as_json:
-        print_json(report.to_json())
+        print_json({"game": game.name, **report.to_json()})
         return
     out = stdout()
     out.print(bold(game.name), f"  {report.text}\n")
@@ -416,7 +416,7 @@ def knowledge(game: Game, text: str, max_order: int | None, as_json: bool) -> No
     table.columns[-1].justify = "left"
     for size in report.sizes:
         words = "the infoset itself" if size.order == 1 else ""
-        if size.order == report.closure_order and (max_order is None or report.closure_order < max_order):
+        if size.order == report.closure_order:
             words = (words + ", " if words else "") + "common-knowledge closure"
         table.add_row(
             str(size.order),

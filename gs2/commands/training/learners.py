@@ -185,7 +185,7 @@ class Moves(GameLearner):
 
 
 class _Columns(GameLearner):
-    games, outputs = ("other games",), (FILE,)
+    games, outputs = ("games without moves_are_inputs",), (FILE,)
     own = "measure learner device"
     checkpoint_minutes, beside, unit = 0.5, True, "games"
     losses: Mapping[str, str] = {"Q": "q_loss", "V": "v_loss"}

@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     "--measure",
     type=COUNT,
     help="Measure the exact exploitability so many times over the training, where the game's size allows it "
-    "(other games).",
+    "(not GuanDan, DouDiZhu, Big2).",
 )
 @click.option(
     "--processor-minutes",

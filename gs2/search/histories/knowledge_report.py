@@ -17,13 +17,13 @@ from gs2.search.context import KnowledgeGraph, SearchContext
 class KnowledgeSize:
     """What lies within one order of knowledge.
 
-    order: 1 for the infoset itself; None in the closure's row.
+    order: 1 for the infoset itself.
     histories: histories of the knowledge set.
     infosets: infosets of each seat that they belong to.
     nodes: nodes of the game at and below them, which is what an unlimited subgame would hold.
     """
 
-    order: int | None
+    order: int
     histories: int
     infosets: tuple[int, ...]
     nodes: int
@@ -33,15 +33,15 @@ class KnowledgeSize:
 class KnowledgeReport:
     """Sizes of an infoset's knowledge sets, order by order up to the common-knowledge closure.
 
-    sizes: order 1, 2, … as long as each adds histories; the last one is the closure.
-    closure_order: the order at which nothing more is added.
+    sizes: order 1, 2, … as long as each adds histories; the last one is the closure, unless it was cut off.
+    closure_order: the order of the closure; None if it was cut off.
     """
 
     player: int
     infoset: int
     text: str
     sizes: tuple[KnowledgeSize, ...]
-    closure_order: int
+    closure_order: int | None
 
     def to_json(self) -> dict[str, Any]:
         """Return the report as plain dictionaries, lists, numbers and strings."""
@@ -68,7 +68,8 @@ def knowledge_report(
         if len(wider) == len(now) or len(rows) == max_order:
             break
         now = wider
-    return KnowledgeReport(player, number, context.infoset_text(number), tuple(rows), len(rows))
+    closure = len(rows) if len(wider) == len(now) else None
+    return KnowledgeReport(player, number, context.infoset_text(number), tuple(rows), closure)
 
 
 def antichain(graph: KnowledgeGraph, positions: NDArray[np.int64], tree: FlatTree) -> NDArray[np.int64]:

@@ -95,6 +95,7 @@ def test_the_help_names_every_option_and_the_games_of_those_that_are_not_of_all(
             frozenset({GUANDAN, MOVES}): "(GuanDan, DouDiZhu, Big2)",
             frozenset({MOVES}): "(DouDiZhu, Big2)",
             frozenset({GUANDAN, COLUMNS}): "(not DouDiZhu, Big2)",
+            frozenset({COLUMNS}): "(not GuanDan, DouDiZhu, Big2)",
         }
         assert option.opts[0] in told
         if option.name != "on":  # the description says it

@@ -113,8 +113,8 @@ def test_how_many_deals_are_played_at_once_follows_the_cost_of_a_decision() -> N
 
 def test_names_that_no_agent_has_and_files_that_are_no_checkpoint_are_refused(tmp_path: Path) -> None:
     for name, says in (
-        ("stong", "did you mean strong"),
-        ("xyz", "one of random, greedy"),
+        ("stong", r"did you mean strong\? A \.safetensors"),
+        ("xyz", "there are random, greedy"),
         ("gs2-slow", "the preset must be one of"),
         ("gs2-fast@none.safetensors", "does not exist"),
         ("none.safetensors", "does not exist"),

@@ -89,7 +89,10 @@ def test_a_report_grows_to_the_closure_and_reads_as_json():
     assert histories == sorted(set(histories))
     assert report.closure_order == len(histories)
     assert report.to_json()["sizes"][0]["order"] == 1
-    assert knowledge_report(prepared, infoset, max_order=1).sizes == report.sizes[:1]
+    for order in range(1, len(histories) + 1):
+        part = knowledge_report(prepared, infoset, max_order=order)
+        assert part.sizes == report.sizes[:order]
+        assert part.closure_order == (order if order == len(histories) else None)
 
 
 def test_subtree_sizes_add_up():
