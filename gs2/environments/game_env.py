@@ -112,11 +112,9 @@ class GameEnv(AECEnv):  # type: ignore[misc]  # PettingZoo has no types
         if seed is not None:
             self._rng = np.random.default_rng(seed)
         given = (options or {}).get("state")
-        if given is not None:
-            root = self._checked(given)
-        else:
-            root = GameLockstep.begun(self.game, 1, self._rng).states
-        self.state_rows: Array = root
+        self.state_rows: Array = (
+            GameLockstep.begun(self.game, 1, self._rng).states if given is None else self._checked(given)
+        )
         self.agents = list(self.possible_agents)
         self.rewards = dict.fromkeys(self.agents, 0.0)
         self._cumulative_rewards = dict.fromkeys(self.agents, 0.0)

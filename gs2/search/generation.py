@@ -381,9 +381,8 @@ def check_generator(choose: Callable[..., NDArray[np.int64]], rng: np.random.Gen
     for values in inputs:
         m = len(values)
         for weights in (np.ones(m), rng.random(m) * (rng.random(m) < 0.6)):
-            for k in (1, 2, 3, m - 1, m, m + 3):
-                if k >= 1:
-                    _check_choice(choose, values, weights, k, int(rng.integers(2**31)))
+            for k in (1, 2, 3, max(m - 1, 1), m, m + 3):
+                _check_choice(choose, values, weights, k, int(rng.integers(2**31)))
 
 
 def _check_choice(
