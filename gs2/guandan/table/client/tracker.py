@@ -248,13 +248,14 @@ class Tracker:
             moves = np.concatenate([np.zeros(1, np.uint64).repeat(3).view(ACTION), moves])
             places.insert(0, -1)
         listed = [["PASS", "PASS", "PASS"] if i < 0 else list(act.actionList[i]) for i in places]
+        record, heard = read_moves([move for _, move in self.plays])
         observation = Observation(
             seat=self.seat,
             stage=act.stage,
             state=self._state(act),
             moves=moves,
-            actors=np.array([seat for seat, _ in self.plays], np.uint8),
-            record=read_moves([move for _, move in self.plays])[0],
+            actors=np.array([self.plays[k][0] for k in heard], np.uint8),
+            record=record,
             tributes=self.tributes,
             returns=self.returns,
             listed=listed,

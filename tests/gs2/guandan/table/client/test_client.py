@@ -22,9 +22,10 @@ from websockets.asyncio.server import ServerConnection, serve
 
 from games.support.configuration import ConfigError
 from gs2.guandan.table.client.client import ClientConfig, ClientError, TableClient
-from gs2.guandan.table.client.tracker import ClientResult
+from gs2.guandan.table.client.tracker import ClientResult, Tracker
 from gs2.guandan.table.hosts import FirstSeat, InstantHost, ThreadHost
 from gs2.guandan.table.server.server import ServerConfig, TableServer
+from gs2.guandan.table.wire import messages as m
 from tests.patience import PATIENCE
 
 HAND = ["S2", "H3", "SB"]
@@ -146,6 +147,22 @@ def test_what_cannot_be_read_is_left_out_and_what_is_repeated_is_answered_again(
 
     result = play(script)
     assert (result.unread, result.refused, result.decisions) == (3, 1, 3)
+
+
+def test_a_move_that_cannot_be_read_is_missing_from_what_was_played():
+    tracker, nine = Tracker(), ["Single", "9", ["S9"]]
+    strange = notify("play", curPos=2, curAction=["Wizardry", "9", ["D9"]])
+    for told in (
+        notify("beginning", handCards=HAND, myPos=0),
+        strange,
+        notify("play", curPos=3, curAction=nine),
+    ):
+        tracker.note(m.decode_server_message(json.dumps(told)))
+    asked = m.decode_server_message(
+        json.dumps(act(curPos=3, curAction=nine, greaterPos=3, greaterAction=nine))
+    )
+    assert isinstance(asked, m.Act)
+    assert tracker.observe(asked)[0].plays == [(3, nine)]
 
 
 def test_the_last_game_is_known_by_its_result_or_by_silence():
