@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from games.guandan.cards import ACTION, PASS, pack
+from games.guandan.cards import ACTION, PASS, hand_text, pack, unpack
 from games.guandan.matches.match import (
     AntiTribute,
     Dealt,
@@ -157,6 +157,10 @@ class Session:
         match = self.match
         lo, hi = (match.state["hand"][0, seat] if match.phase == "play" else pack(match.hands[seat])).tolist()
         return lo, hi
+
+    def cards(self, seat: int) -> list[str]:
+        """Return a seat's cards by name, weakest first."""
+        return hand_text(unpack(np.array(self.hand(seat), np.uint64)), self.level).split()
 
     @property
     def rest(self) -> list[int]:

@@ -105,10 +105,8 @@ class GamePlay(Play):
 
     @property
     def scores(self) -> list[float]:
-        totals = [0.0] * len(self.order)
-        for _, points in self.finished:
-            totals = [total + gain for total, gain in zip(totals, points, strict=True)]
-        return totals
+        players = range(len(self.order))
+        return [sum((points[player] for _, points in self.finished), 0.0) for player in players]
 
     def next_round(self, seat: int | None, wish: Any) -> tuple[str, Any] | None:
         """Return the line of a new round, who sits where; None where another player has continued.

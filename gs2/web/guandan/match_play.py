@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from blueprint.guandan.rules.min_combination import min_combinations
-from games.guandan.cards import NO_ACTION, PASS, RANKS, hand_text, pack, unpack
+from games.guandan.cards import NO_ACTION, PASS, RANKS, pack, unpack
 from games.guandan.matches.match import Dealt, Event, Match, Pending, RoundOver
 from games.guandan.matches.match_game import MatchPieces, match_header
 from games.guandan.notation import action_list
@@ -276,7 +276,7 @@ class MatchPlay(Play, Listener):
         """Return moves to suggest; each card to pay or return is one."""
         moves = self.session.choices(seat)
         playing = self.session.stage == "play"
-        hand = self._hand(seat)
+        hand = self.session.cards(seat)
         places = suggested_moves(moves, hand, self.session.level) if playing else range(len(moves))
         return [self.move(moves, place) for place in places]
 
@@ -328,7 +328,7 @@ class MatchPlay(Play, Listener):
             "level": RANKS[level],
             "phase": session.stage,
             "over": self.over,
-            "hands": [self._hand(seat) if hands or seat == you else None for seat in range(4)],
+            "hands": [session.cards(seat) if hands or seat == you else None for seat in range(4)],
             "rest": session.rest,
             "tributes": [list(transfer) for transfer in session.tributes],
             "returns": [list(transfer) for transfer in session.returns],
@@ -337,10 +337,6 @@ class MatchPlay(Play, Listener):
             "greater": {"seat": leader, "move": action_list(beat, level)} if follows else None,
             "order": [int(seat) for seat in state["order"] if seat != NOBODY] if playing else [],
         }
-
-    def _hand(self, seat: int) -> list[str]:
-        counts = unpack(np.array(self.session.hand(seat), np.uint64))
-        return hand_text(counts, self.session.level).split()
 
 
 def suggested_moves(moves: Rows, hand: Sequence[str], level: int) -> list[int]:

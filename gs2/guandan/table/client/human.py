@@ -16,7 +16,7 @@ import numpy as np
 from rich.console import Console
 from rich.text import Text
 
-from games.guandan.cards import as_level, wild_card
+from games.guandan.cards import as_level, unpack, wild_card
 from gs2.guandan.table.client.screen import CardFaces, PlayScreen
 from gs2.guandan.table.seat import AgentError, Observation, Seated
 from gs2.guandan.table.selection import KIND_WORDS, WILD, kinds_called, named_choices
@@ -214,7 +214,8 @@ class HumanAgent:
         actions = observation.actions
         if len({tuple(sorted(actions[index][2])) for index in named}) > 1:
             # of different cards with one type and rank those that spare the wild cards
-            wilds = _wilds(observation)
+            moves, wild = observation.moves, wild_card(as_level(observation.level))
+            wilds = unpack(np.stack([moves["lo"], moves["hi"]], -1))[:, wild]
             return min(named, key=lambda index: (wilds[index], index))
         if len({(actions[index][0], actions[index][1]) for index in named}) == 1:
             return named[0]
@@ -225,13 +226,6 @@ class HumanAgent:
             return named[int(answer) - 1]
         self.show("none of them, then")
         return None
-
-
-def _wilds(observation: Observation) -> list[int]:
-    wild = wild_card(as_level(observation.level))
-    word = observation.moves["lo"] if wild < 28 else observation.moves["hi"]
-    shift = np.uint64(2 * (wild if wild < 28 else wild - 28))
-    return [int(n) for n in word >> shift & np.uint64(3)]
 
 
 RULES = """You play GuanDan, a four-player card game with two decks; your partner sits opposite.

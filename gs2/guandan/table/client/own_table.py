@@ -7,9 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
-
-from games.guandan.cards import PASS, RANKS, hand_text, unpack
+from games.guandan.cards import RANKS
 from games.guandan.matches.match import AntiTribute, Dealt, Exchange, Match, Pending, RoundOver
 from games.guandan.notation import action_list
 from games.guandan.rules import Rules
@@ -19,7 +17,7 @@ from gs2.guandan.table.client.screen import PlayScreen
 from gs2.guandan.table.hosts import checked
 from gs2.guandan.table.seat import AgentError, Seated
 from gs2.guandan.table.server.recording import RecordedGames, RecordFolder, SessionResult
-from gs2.guandan.table.session import GameCount, News, Session
+from gs2.guandan.table.session import GameCount, News, Session, default_choice
 
 
 def play_games(
@@ -130,7 +128,7 @@ class OwnTable(RecordedGames):
                 if noticed.came:
                     raise KeyboardInterrupt from None
                 self._failed(seat, error)
-                index = int(np.argmax(observation.moves["type"] == PASS))
+                index = default_choice(session.pending[seat])
         self.result.timing[seat].add(time.perf_counter() - began)
         free = len(observation.moves) > 1
         self._choices.append(_Choice(seat, index, free, session.played + 1))
@@ -174,10 +172,8 @@ class OwnTable(RecordedGames):
         session, screen = self.session, self.screen
         match news:
             case Dealt():
-                counts = unpack(np.array(session.hand(screen.seat), np.uint64))
-                hand = hand_text(counts, session.level).split()
                 own, other = session.levels[screen.seat & 1], session.levels[1 - (screen.seat & 1)]
-                screen.dealt(hand, RANKS[session.level], (RANKS[own], RANKS[other]))
+                screen.dealt(session.cards(screen.seat), RANKS[session.level], (RANKS[own], RANKS[other]))
             case AntiTribute(seats):
                 screen.anti_tribute(seats)
             case Exchange():
