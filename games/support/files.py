@@ -35,7 +35,7 @@ NEXT_STEPS = {
     errno.EDQUOT: "your share of the disk is full; make room or choose another place",
     errno.ENAMETOOLONG: "the name is too long; choose a shorter one",
     errno.ELOOP: "symbolic links lead in a circle; check the path",
-    errno.EEXIST: "it exists; name another one",
+    errno.EEXIST: "name another one",
     errno.EINVAL: "no file can have this name; choose another",
 }
 KINDS = (

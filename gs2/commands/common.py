@@ -189,6 +189,11 @@ class OutputType(click.Path):
         path = check_folder(value, create=False) if self.folder else check_output(value)
         if self.new and path.exists():
             raise FileProblem(f"{path}: must be a new file; this one is there; choose another name")
+        if ctx is not None and param is not None:
+            first = ctx.meta.setdefault(f"gs2.output {os.path.realpath(path)}", param)
+            if first is not param:
+                names = f"{first.opts[-1]} and {param.opts[-1]}"
+                raise FileProblem(f"{names} must name two files; got {path} for both; change one")
         return path
 
 
@@ -347,6 +352,11 @@ def lock_options(command: Callable[..., Any]) -> Callable[..., Any]:
             return command(*values, lock=None, **named)
         from gs2.policies.runs import LockChoice
 
+        output = named.get("output")
+        if output is not None and output.exists() and output.samefile(lock):
+            raise click.UsageError(
+                f"--lock and --output must name two files; got {lock} for both; change one"
+            )
         return command(*values, lock=LockChoice(lock, lock_seat), **named)
 
     seat = click.option("--lock-seat", type=CountType(0), help="Lock this player's infosets alone.")

@@ -237,8 +237,8 @@ def _estimate(game: Game, seed: int, as_json: bool) -> None:
         return
     limit = memory_limit()
     public = estimate_public_size(game, seed=seed) if isinstance(game, FactoredGame) else None
-    growing = seconds_per_history(game, np.random.default_rng(seed))
-    seconds = {"growth_seconds": growing, "cfr_iteration_seconds": CFR_SECONDS}
+    growing = seconds_per_history(game, np.random.default_rng(seed)) * size.histories.mean
+    iterating = CFR_SECONDS * size.histories.mean
     tree = bytes_per_history(game, keep_states=False)
     each = {"tree_memory": tree, "cfr_memory": max(tree, CFR_BYTES)}
     each["search_memory"] = max(bytes_per_history(game), SEARCH_BYTES)
@@ -252,9 +252,8 @@ def _estimate(game: Game, seed: int, as_json: bool) -> None:
         }
         fits = {name: row["mean"] <= limit for name, row in memory.items()}
         about = {} if public is None else {"public": asdict(public)}
-        times = {name: each * size.histories.mean for name, each in seconds.items()}
-        said = {"game": game.name, **_told(game)}
-        print_json({**said, **size.to_json(), **memory, **times, "limit": limit, "fits": fits, **about})
+        times = {"growth_seconds": growing, "cfr_iteration_seconds": iterating, "limit": limit, "fits": fits}
+        print_json({"game": game.name, **_told(game), **size.to_json(), **memory, **times, **about})
         return
 
     def taken(b: float) -> str:
@@ -267,9 +266,7 @@ def _estimate(game: Game, seed: int, as_json: bool) -> None:
     row: dict[str, Any] = {
         "game": game.name,
         **_told(game),
-        "counted" if size.exact else "estimated": "all of it"
-        if size.exact
-        else f"from a sample, seed {seed}",
+        **({"counted": "all of it"} if size.exact else {"estimated": f"from a sample, seed {seed}"}),
         "histories": str(size.histories),
         "terminals": str(size.terminals),
         "chance_histories": str(size.chance),
@@ -280,18 +277,17 @@ def _estimate(game: Game, seed: int, as_json: bool) -> None:
         "to_grow_it": taken(each["tree_memory"]),
         "to_solve_by_cfr": taken(each["cfr_memory"]),
         "to_search_in_it": taken(each["search_memory"]),
-        "time_to_grow_it": f"about {words_of_seconds(growing * size.histories.mean)}",
-        "1,000_iterations": f"about {words_of_seconds(1000 * CFR_SECONDS * size.histories.mean)} of CFR",
+        "time_to_grow_it": f"about {words_of_seconds(growing)}",
+        "1,000_iterations": f"about {words_of_seconds(1000 * iterating)} of CFR",
         "may_be_taken": words_of_bytes(limit) if limit < float("inf") else "unlimited",
     }
     if public is not None:
-        each_in = (("64", public.cfr_bytes), ("32", public.float32_bytes))
         row["public_form"] = f"{public.nodes} nodes, {public.slots} probabilities"
         row["private_states"] = [*public.private]
         row["to_solve_that"] = "; ".join(
             f"{words_of_bytes(count.mean)} by CFR in {bits} bits, which "
             f"{'fits' if count.mean <= limit else 'does not fit'}"
-            for bits, count in each_in
+            for bits, count in ((64, public.cfr_bytes), (32, public.float32_bytes))
         )
     _print_row(row, as_json)
     if tree * size.histories.mean <= limit:
@@ -415,14 +411,13 @@ def knowledge(game: Game, text: str, max_order: int | None, as_json: bool) -> No
     table = number_table("order", "histories", "infosets of each player", "nodes below", "", words=0)
     table.columns[-1].justify = "left"
     for size in report.sizes:
-        words = "the infoset itself" if size.order == 1 else ""
-        if size.order == report.closure_order:
-            words = (words + ", " if words else "") + "common-knowledge closure"
+        words = ["the infoset itself"] * (size.order == 1)
+        words += ["common-knowledge closure"] * (size.order == report.closure_order)
         table.add_row(
             str(size.order),
             f"{size.histories:,}",
             " + ".join(f"{n:,}" for n in size.infosets),
             f"{size.nodes:,}",
-            words,
+            ", ".join(words),
         )
     out.print(table)

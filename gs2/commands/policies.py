@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from games.game import Game
     from gs2.policies.runs import LockChoice, SolverRun
 
+FORMS = {"public": "on the public tree", "private": "on private moves"}
 SAVE_EVERY = 8.0
 """Seconds between saves of a run in progress; the end of the iteration under way comes on top."""
 LISTEN_EVERY = 0.2
@@ -200,9 +201,9 @@ def _print_result(result: dict[str, Any], as_json: bool) -> None:
         print_json(result)
         return
     out = stdout()
-    form = {"public": " on the public tree", "private": " on private moves"}.get(result["form"], "")
+    how = f"{result['variant']} {FORMS.get(result['form'], '')}".rstrip()
     out.print(
-        f"{result['game']}: {result['variant']}{form}, {result['iterations']:,} iterations in "
+        f"{result['game']}: {how}, {result['iterations']:,} iterations in "
         f"{result['seconds']:.2f} s (stopped by {result['stopped']})"
     )
     out.print(
@@ -300,19 +301,16 @@ def print_measured(game: Game, policy: str, found: dict[str, Any], as_json: bool
         print_json({"game": game.name, "policy": policy, **found, "payoff_range": [low, high]})
         return
     out = stdout()
-    forms = {"public": "on the public tree", "private": "on private moves"}
-    how = forms.get(found.get("form", ""), "perfect recall checked")
+    how = FORMS.get(found.get("form", ""), "perfect recall checked")
     out.print(f"{game.name}: {policy}   (payoffs {low:g} to {high:g}, {how})")
     alone = "meaning" in found
-    last = (
-        ("mean gain of a seat", "mean_gain") if alone else ("exploitability (NashConv / 2)", "exploitability")
-    )
+    last = "mean gain of a seat" if alone else "exploitability (NashConv / 2)"
     lines = {
         "value to player 0": [found["value"]],
         "values of all players": found["values"] if alone else [],
         **{f"best response of player {seat}": [value] for seat, value in enumerate(found["best_response"])},
         f"NashConv (sum of {'gains' if alone else 'best responses'})": [found["nash_conv"]],
-        last[0]: [found[last[1]]],
+        last: [found["mean_gain" if alone else "exploitability"]],
     }
     for words, values in lines.items():
         if values:

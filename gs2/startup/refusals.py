@@ -45,7 +45,7 @@ class InputError(click.ClickException):
 
     def show(self, file: Any = None) -> None:
         """Print the message on one line of stderr."""
-        click.echo(f"gs2: {_one_line(self.format_message())}", file=file or sys.stderr)
+        click.echo(f"gs2: {self.format_message().replace(chr(10), ' ')}", file=file or sys.stderr)
 
 
 class MachineError(InputError):
@@ -164,10 +164,6 @@ def _raised_by_us(error: BaseException) -> bool:
 def _ours(module: str) -> bool:
     top = module.split(".")[0]
     return top in OUR_PACKAGES or top in extending_packages()
-
-
-def _one_line(text: str) -> str:
-    return " ".join(text.splitlines()) if "\n" in text else text
 
 
 def _say(text: str) -> None:

@@ -67,7 +67,7 @@ def test_a_match_keeps_its_rounds_and_they_are_replayed(tmp_path: Path) -> None:
     assert "it holds results with" in refused(*words[:3], "cfr:2", *words[4:])
     assert "--round must be at most 6" in refused("games", "--replay", str(file), "--round", "7")
     assert "game must be big2" in refused("games", "big2", "--replay", str(file))
-    assert "results and records must be two files" in refused(*words, "-o", f"{tmp_path}/./rounds.jsonl")
+    assert "--records and --output must name two files" in refused(*words, "-o", f"{tmp_path}/./rounds.jsonl")
     file.write_text(file.read_text().replace('["P0 ', '["P1 ', 1))
     assert f"{file}, line 2: play 1: P0 is to act" in refused("games", "--replay", str(file))
 

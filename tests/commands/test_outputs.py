@@ -108,6 +108,21 @@ def test_a_file_of_something_else_is_never_replaced(command: str, tmp_path: Path
     assert path.read_bytes() == NOTES and [found.name for found in tmp_path.iterdir()] == ["mine.txt"]
 
 
+@pytest.mark.parametrize(("command", "other"), [("solve", "--html"), ("gate", "--export")])
+def test_two_outputs_are_two_files(command: str, other: str, tmp_path: Path) -> None:
+    words = (*NEW[command], tmp_path / "x.out", other, tmp_path / "." / "x.out")
+    assert f" and {other} must name two files" in refused(*words) and not list(tmp_path.iterdir())
+
+
+def test_a_lock_is_not_written_over(tmp_path: Path) -> None:
+    path = tmp_path / "lock.npz"
+    words = ("blueprint", "kuhn_poker", "--iterations", "3", "-o", path)
+    ran(*words)
+    kept = path.read_bytes()
+    assert "--lock and --output must name two files" in refused(*words, "--lock", path, "--fresh")
+    assert path.read_bytes() == kept
+
+
 @pytest.mark.parametrize("command", LEARNING)
 def test_learning_writes_a_new_file_or_is_refused_before_any_work(
     command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
