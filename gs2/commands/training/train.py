@@ -151,7 +151,7 @@ def train(game: str, output: str | None, **options: Any) -> None:
     its last checkpoint. `--set FIELD=VALUE` changes the training, and `--network FIELD=VALUE` a size of the
     network; the error for an unknown field names similar ones, or all. `--on ray --actors N` lets
     actors of a cluster play (GuanDan, DouDiZhu, Big2); `--set staleness=1` lets them go on while this process
-    learns. What is said of DouDiZhu and Big2 also holds for games of your own with moves_are_inputs.
+    learns. Your own games with moves_are_inputs train as DouDiZhu and Big2 do.
     """
     from games.registry import game_string, load_game
 
