@@ -169,7 +169,9 @@ def _print_players(reviews: list[dict[str, Any]]) -> None:
             )
     stdout().print(table)
     unit = " or ".join(dict.fromkeys(review["unit"] for review in reviews))  # of several games
-    stdout().print(f"lost a round: {unit} behind the best moves; one file alone shows them", style="dim")
+    stdout().print(
+        f"lost a round: {unit} behind the best moves found; one file alone shows them", style="dim"
+    )
 
 
 def _render(found: dict[str, Any], rows: int) -> None:
