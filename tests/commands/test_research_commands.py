@@ -220,8 +220,9 @@ def test_values_are_told_whatever_their_size(size: float, tmp_path: Path) -> Non
     words = ("solve", f"{file}:Scaled", "--infoset", "P0 | prize 1", "--blueprint", "uniform")
     result = ran(*words)
     for bid, worth in BIDS.items():
-        told = re.search(rf"^bid {bid} .* ([+-][0-9.e+-]+)\s*$", result.stdout, re.M)
-        assert told is not None and float(told[1]) == pytest.approx(size * worth), result.stdout
+        told = re.search(rf"^bid {bid} .* ([+-][0-9.,e+-]+)\s*$", result.stdout, re.M)
+        assert told is not None, result.stdout
+        assert float(told[1].replace(",", "")) == pytest.approx(size * worth), result.stdout
     assert not re.search(r"[+-]\d\.\de-(?:0[9]|[1-9]\d)", result.stdout), "no errors of rounding"
 
 

@@ -82,7 +82,7 @@ def test_a_check_leaves_nothing_behind_and_no_file_is_created_again(tmp_path: Pa
     assert list(tmp_path.iterdir()) == []
     with create(tmp_path / "x") as file:
         file.write("first")
-    with pytest.raises(FileProblem, match="it exists"):
+    with pytest.raises(FileProblem, match="file exists; name another one"):
         create(tmp_path / "x")
     assert (tmp_path / "x").read_text() == "first"
 
