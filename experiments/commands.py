@@ -137,7 +137,7 @@ def refine(
             workers=on.with_count(workers or (os.cpu_count() or 1 if on.is_local else None)),
             progress=progress,
             stop=asked,
-            say=lambda text: console.print(text),
+            say=console.print,
         )
     if not computed and not asked.stop:
         console.print("nothing left to run")

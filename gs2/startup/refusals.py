@@ -45,7 +45,7 @@ class InputError(click.ClickException):
 
     def show(self, file: Any = None) -> None:
         """Print the message on one line of stderr."""
-        click.echo(f"gs2: {self.format_message().replace(chr(10), ' ')}", file=file or sys.stderr)
+        click.echo(f"gs2: {' '.join(self.format_message().splitlines())}", file=file or sys.stderr)
 
 
 class MachineError(InputError):
