@@ -63,8 +63,6 @@ LEARNING = {
     for name, words in {
         "grow": (NETWORK, "--past"),
         "distil": (NETWORK,),
-        "search-positions": (NETWORK,),
-        "learn": (NETWORK, NETWORK),
         "train-beliefs": (NETWORK,),
         "train-deals": (NETWORK,),
     }.items()
@@ -142,10 +140,9 @@ def test_learning_writes_a_new_file_or_is_refused_before_any_work(
         ):
             assert says in refused(*words, place)
     assert "none.safetensors" in refused(*words[:2], "none.safetensors", *words[3:], folder / "x")
-    if command != "guandan search-positions":
-        (tmp_path / "x.json").write_bytes(NOTES)
-        assert "x.json" in refused(*words, tmp_path / "x.safetensors")
-        assert (tmp_path / "x.json").read_bytes() == NOTES
+    (tmp_path / "x.json").write_bytes(NOTES)
+    assert "x.json" in refused(*words, tmp_path / "x.safetensors")
+    assert (tmp_path / "x.json").read_bytes() == NOTES
     assert mine.read_bytes() == NOTES and not list(folder.iterdir())
     assert not list(tmp_path.glob("x.safetensors")) and not list(tmp_path.glob("new*"))
 

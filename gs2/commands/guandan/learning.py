@@ -1,8 +1,7 @@
-"""Commands of `gs2 guandan` that grow, distil and teach networks."""
+"""Commands of `gs2 guandan` that grow and distil networks, and train those of hidden cards."""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -15,19 +14,9 @@ from blueprint.checkpoint import read_checkpoint
 from blueprint.guandan import SHIPPED
 from blueprint.guandan.network.inference import load_inference
 from blueprint.guandan.training.distilling import SMALL, DistilConfig, distil, save_student
-from games.support.spec import field_types, read_settings
-from gs2.commands.common import COUNT, NEW_FILE, POSITIVE, SEED, held_checkpoint, held_new, print_json
-from gs2.guandan.agent.agent import make_agent
-from gs2.guandan.agent.guandan_config import GuanDanConfig
+from gs2.commands.common import COUNT, POSITIVE, SEED, held_checkpoint, print_json
 from gs2.guandan.beliefs.belief_network import load_beliefs, save_network
-from gs2.guandan.learning.expert_iteration import (
-    ExpertConfig,
-    learn_from_search,
-    save_taught,
-    trainable_network,
-)
-from gs2.guandan.learning.searched_positions import SEARCH, SearchedPositions, SeekConfig, seek_positions
-from gs2.guandan.learning.train_beliefs import BeliefConfig, DealConfig, train_beliefs, train_deals
+from gs2.guandan.beliefs.train_beliefs import BeliefConfig, DealConfig, train_beliefs, train_deals
 
 EXISTING = click.Path(exists=True, dir_okay=False, path_type=Path)
 SHIPPED_OR_OWN = click.argument("checkpoint", type=EXISTING, required=False)
@@ -35,9 +24,8 @@ CHECKPOINT = click.argument("checkpoint", type=EXISTING)
 OUTPUT = click.option(
     "-o", "--output", type=click.Path(path_type=Path), required=True, help="A new checkpoint."
 )
-DEALS_SEED, SEED_OF_LEARNING, SEED_OF_SEARCH = (
-    click.option("--seed", type=SEED, default=0, show_default=True, help=f"Seed of the {what}.")
-    for what in ("deals and the learning", "learning", "deals and the search")
+DEALS_SEED = click.option(
+    "--seed", type=SEED, default=0, show_default=True, help="Seed of the deals and the learning."
 )
 
 
@@ -122,76 +110,6 @@ def distil_network(
     notes: dict[str, object] = {"teacher": teacher.name, "teacher_decisions": taught.get("decisions")}
     notes |= {"decisions": score["decisions"], "distil": config.to_json(), "score": score}
     save_student(output, student, notes)
-    _result(as_json, output, score)
-
-
-@click.command("search-positions")
-@SHIPPED_OR_OWN
-@click.option("-o", "--output", type=NEW_FILE, required=True, help="A new file of positions.")
-@click.option("--minutes", type=POSITIVE, default=10.0, show_default=True, help="Minutes of search.")
-@_field(SeekConfig(), "--rounds", "Rounds played at once.", COUNT)
-@click.option(
-    "--set",
-    "settings",
-    multiple=True,
-    metavar="FIELD=VALUE",
-    help="Change a field of the search; repeatable.",
-)
-@SEED_OF_SEARCH
-@AS_JSON
-def search_positions(
-    checkpoint: Path | None,
-    output: Path,
-    minutes: float,
-    rounds: int,
-    settings: tuple[str, ...],
-    seed: int,
-    as_json: bool,
-) -> None:
-    """Search positions of the self-play of CHECKPOINT, by default of the shipped network, to learn from.
-
-    The file is new, and grows by every batch of rounds. To search more, name another file and another seed:
-    networks learn from several.
-    """
-    search = SEARCH.replace(**read_settings(settings, field_types(GuanDanConfig), label="search"))
-    held_new(output)
-    torch.set_num_threads(1)
-    rng = np.random.default_rng(seed)
-    agent = make_agent(checkpoint, search, rng)
-    config = SeekConfig(rounds=rounds)
-    began = time.perf_counter()
-    found: list[SearchedPositions] = []
-    while not found or time.perf_counter() - began < 60 * minutes:
-        found.append(seek_positions(agent, rng, config))
-        whole = SearchedPositions.joined(found)
-        whole.save(output)
-        seconds, searched = time.perf_counter() - began, int(whole.searched.sum())
-        if not as_json:
-            click.echo(f"positions={len(whole)} searched={searched} seconds={seconds:.0f}")
-    _result(as_json, output, {"positions": len(whole), "searched": searched, "seconds": seconds})
-
-
-@click.command("learn")
-@CHECKPOINT
-@click.argument("positions", nargs=-1, required=True, type=EXISTING)
-@OUTPUT
-@_field(ExpertConfig(), "--passes", "Passes over the positions.")
-@_field(ExpertConfig(), "--learning-rate", "Learning rate of Adam.")
-@SEED_OF_LEARNING
-@AS_JSON
-def learn(
-    checkpoint: Path, positions: tuple[Path, ...], output: Path, seed: int, as_json: bool, **fields: Any
-) -> None:
-    """Teach CHECKPOINT what search found at the POSITIONS of these files."""
-    held_checkpoint(output)
-    torch.set_num_threads(1)
-    searched = SearchedPositions.joined([SearchedPositions.load(path) for path in positions])
-    config = ExpertConfig(**fields)
-    network, score = learn_from_search(
-        trainable_network(checkpoint), searched, np.random.default_rng(seed), config, progress=_said(as_json)
-    )
-    notes: dict[str, object] = {"expert": config.to_json(), "searched": int(searched.searched.sum())}
-    save_taught(output, network, checkpoint, notes | {"score": score})
     _result(as_json, output, score)
 
 

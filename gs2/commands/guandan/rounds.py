@@ -17,8 +17,6 @@ TARGETS = {
     "replay": Target(ROUNDS, "replay", "Print a recorded match, checking it against the rules."),
     "grow": Target(LEARNING, "grow", "Give a network more inputs or units; it plays as before."),
     "distil": Target(LEARNING, "distil_network", "Teach a small network a large one's moves."),
-    "search-positions": Target(LEARNING, "search_positions", "Search positions of self-play to learn from."),
-    "learn": Target(LEARNING, "learn", "Teach a network what search found."),
     "train-beliefs": Target(LEARNING, "train_belief_network", "Train the network over hidden cards."),
     "train-deals": Target(LEARNING, "train_deal_network", "Train the network that weighs whole deals."),
 }
@@ -26,7 +24,7 @@ TARGETS = {
 
 @click.group(cls=LazyGroup, targets=TARGETS)
 def guandan() -> None:
-    """Play and replay matches of GuanDan in the terminal; grow, distil and teach its networks."""
+    """Play and replay matches of GuanDan in the terminal; grow and distil its networks."""
 
 
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print the lines as JSON.")

@@ -38,7 +38,7 @@ from gs2.guandan.agent.deals.determinize import Worlds, card_odds, count_bound, 
 from gs2.guandan.agent.evaluator import evaluator_values
 from gs2.guandan.agent.guandan_config import DealsConfig, GuanDanConfig
 from gs2.guandan.beliefs.belief_network import DEFAULT, load_beliefs, steer
-from gs2.guandan.learning.train_beliefs import collect_positions
+from gs2.guandan.beliefs.train_beliefs import collect_positions
 from tests.gs2.guandan.agent.test_agent import PLIES, QUICK
 from tests.gs2.guandan.blueprints import CountEvaluator, counting, midgame
 from tests.patience import amount

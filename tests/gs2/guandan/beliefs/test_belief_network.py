@@ -24,7 +24,7 @@ from gs2.guandan.beliefs.belief_network import (
     load_deal_network,
     save_network,
 )
-from gs2.guandan.learning.train_beliefs import DealConfig, collect_positions, guess_deals, train_deals
+from gs2.guandan.beliefs.train_beliefs import DealConfig, collect_positions, guess_deals, train_deals
 from tests.gs2.guandan.beliefs.rounds import some_rounds
 from tests.gs2.guandan.blueprints import CountEvaluator
 from tests.patience import amount

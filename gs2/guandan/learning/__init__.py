@@ -1,1 +1,0 @@
-"""How networks of GuanDan are taught: what search found, who holds hidden cards, which deals are likely."""
