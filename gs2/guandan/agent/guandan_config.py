@@ -51,9 +51,8 @@ class DealsConfig(Configuration):
         plies are solved.
     belief: exponent of the learned belief's odds by which hidden cards are dealt; 0 deals uniformly.
     reach: exponent of how likely all that the others played is in a deal, by which deals are drawn from
-        a pool of `pool`; 0 leaves them equal. replay: ask the blueprint, move by move, with its soft policy,
-        and not the deal network, which knows at once. greedy: ask it with its best move alone (published): a
-        deal weighs as before or nothing, and is kept.
+        a pool of `pool`; 0 leaves them equal. greedy: ask the blueprint, move by move, with its best move
+        alone (published), and not the deal network: a deal weighs as before or nothing, and is kept.
     temperature: of the blueprint's soft policy wherever it is meant, in levels.
     nested: deals of one decision are kept for the next while they agree with what was seen.
     draws: seed of what is drawn at an infoset, which then follows from both: agents that differ elsewhere
@@ -66,7 +65,6 @@ class DealsConfig(Configuration):
     belief: float = attrs.field(default=1.0, validator=real(0, 10))
     reach: float = attrs.field(default=1.0, validator=real(0, 10))
     pool: int = attrs.field(default=1280, validator=integer(1))
-    replay: bool = attrs.field(default=False, validator=flag)
     greedy: bool = attrs.field(default=False, validator=flag)
     temperature: float = attrs.field(default=0.2, validator=real(1e-6, 100))
     nested: bool = attrs.field(default=True, validator=flag)
@@ -218,9 +216,9 @@ class GuanDanConfig(StagedConfiguration):
         if values["endgame"] == 0:
             found["open_cards"] = "an endgame above 0 (it is 0)"
         if values["reach"] == 0:
-            found |= dict.fromkeys(("pool", "replay", "greedy"), "a reach above 0 (it is 0)")
+            found |= dict.fromkeys(("pool", "greedy"), "a reach above 0 (it is 0)")
         elif values["greedy"]:
-            found |= dict.fromkeys(("pool", "replay"), "greedy = false (it keeps and asks about every deal)")
+            found["pool"] = "greedy = false (it keeps and asks about every deal)"
         return found
 
 

@@ -224,7 +224,6 @@ CONFIGS: dict[str, GuanDanConfig] = {
     "standard": agent_preset("standard").replace(**LITTLE, leaf_worlds=4),
     "fast": agent_preset("fast").replace(**LITTLE, leaf_worlds=4),
     "rollout": agent_preset("rollout").replace(**LITTLE),
-    "replay": agent_preset("rollout").replace(**LITTLE, replay=True),
     "paper": agent_preset("paper").replace(
         leaf="value", sample=20, k=3, room=60, subgame_depth=3, crowd_depth=2, iterations=10
     ),
