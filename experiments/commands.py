@@ -21,7 +21,7 @@ from gs2.commands.common import (
     print_json,
     stderr,
 )
-from gs2.commands.groups import LazyGroup, Target
+from gs2.commands.groups import LazyGroup
 
 if TYPE_CHECKING:
     from experiments.refinement.rows import Row
@@ -30,14 +30,10 @@ if TYPE_CHECKING:
 GROUP = "gs2.experiments"
 """Entry points that add experiments, ours and anybody's: click commands, or Targets that name one."""
 
-SIMULATE = Target(
-    "experiments.guandan.simulate", "simulate", "Play matches at random and check every invariant."
-)
-
 
 @click.group(cls=LazyGroup, entry_points=GROUP)
 def experiment() -> None:
-    """Run experiments and report on them: refinement on the research games, random matches of GuanDan."""
+    """Run experiments on the research games and report on them."""
 
 
 @click.command()

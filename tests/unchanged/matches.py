@@ -9,11 +9,11 @@ import numpy as np
 from blueprint.guandan.network.inference import load_inference
 from blueprint.guandan.play.deals import card_choice
 from blueprint.guandan.play.network_tribute import NetworkTribute
-from experiments.guandan.simulate import simulate_matches
 from games.guandan.matches.lockstep import Matches
 from games.guandan.matches.match import Match
 from games.guandan.rounds.playout import legal
 from gs2.guandan.agent_families import guandan_agent
+from studies.simulate_guandan import simulate_matches
 from tests.games.guandan.matches.match_lines import event_line, header_line
 from tests.unchanged.decisions import ask_agents
 

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 from blueprint.guandan.play.deals import card_choice, exchange_cards
-from experiments.guandan.simulate import replay_match, simulate_matches
 from games.game import TERMINAL, GameError
 from games.guandan.cards import CARD_NAMES, DECK, NO_ACTION, as_level, unpack
 from games.guandan.combos import ORDER
@@ -33,6 +32,7 @@ from games.guandan.notation import action_list, action_text
 from games.guandan.rounds.playout import random_playouts
 from games.guandan.rounds.state import NOBODY
 from games.guandan.rules import PRESETS
+from studies.simulate_guandan import replay_match, simulate_matches
 from tests.games.guandan.positions import random_cards
 from tests.patience import LONG, amount
 

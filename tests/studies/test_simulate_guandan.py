@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from experiments.guandan.simulate import check_play, simulate_matches
 from games.guandan.matches.lockstep import Matches
+from studies.simulate_guandan import check_play, simulate_matches
 
 
 def test_a_broken_invariant_is_reported_with_the_matchs_seed() -> None:

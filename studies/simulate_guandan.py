@@ -1,6 +1,6 @@
 """Whole matches of random players, every invariant checked at every decision.
 
-    gs2 experiment simulate --matches 10000 --seed 1
+    python -m studies.simulate_guandan --matches 10000 --seed 1
 
 Each match draws from its own stream: `replay_match(seed)` plays one again at a single table.
 """

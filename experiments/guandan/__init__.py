@@ -1,1 +1,0 @@
-"""GuanDan: learning curves, and matches at random with every invariant checked."""
