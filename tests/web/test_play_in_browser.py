@@ -29,7 +29,7 @@ def wild_straight(seeds: range) -> tuple[int, list[str]]:
         session.begin()
         if 0 not in session.pending:
             continue
-        lo_hi = session.choices(0)["lo"].dtype.type(session.hand(0))
+        lo_hi = session.due(0).actions["lo"].dtype.type(session.hand(0))
         hand = hand_text(unpack(lo_hi), session.level).split()
         first = {card[1]: card for card in hand if len(card) == 2 and card not in ("SB", "HR", "H2")}
         for start in range(1, len(ranks) - 4):

@@ -130,10 +130,10 @@ async def _serve(
     """Serve until a signal, or so many sessions; fallback decides for silent clients."""
     from gs2.guandan.table.hosts import check_agents, host_for, start_hosts
     from gs2.guandan.table.seat import AgentError
-    from gs2.guandan.table.server.room import agent_names
+    from gs2.guandan.table.server.room import place_agents
     from gs2.guandan.table.server.server import TableServer, quiet_collector
 
-    names = agent_names(config.agents)
+    names = dict.fromkeys(place_agents(config.agents, 0).values())
     if "human" in (*names, fallback):
         raise click.UsageError(
             "--agents and --fallback name agents; got human; people sit down by gs2 play --server, or gs2 web"

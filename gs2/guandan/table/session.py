@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from games.guandan.cards import ACTION, PASS, hand_text, pack, unpack
 from games.guandan.matches.match import (
@@ -80,7 +79,7 @@ class Listener:
         """A seat has answered with entry `index` of what was due. Cards are secret until their Exchange."""
 
     def asked(self, seats: Sequence[int]) -> None:
-        """These seats are to act now; `stage` and `choices` say what about."""
+        """These seats are to act now; `stage` and `pending` say what about."""
 
 
 class Session:
@@ -170,9 +169,12 @@ class Session:
         rest: list[int] = counts.tolist()
         return rest
 
-    def choices(self, seat: int) -> NDArray[np.void]:
-        """Return what a pending seat may choose from, [m] ACTION; tribute and return cards as Singles."""
-        return self.pending[seat].actions
+    def due(self, seat: int) -> Pending:
+        """Return what a seat is to choose from. Raises AgentError if it is not to act."""
+        if seat not in self.pending:
+            who = ", ".join(map(str, sorted(self.pending))) or "nobody"
+            raise AgentError(f"seat {seat} is not to act now; {who} is")
+        return self.pending[seat]
 
     def paid_to(self, seat: int) -> Transfer | None:
         """Return the tribute that a seat received in this round, or None."""
@@ -202,10 +204,7 @@ class Session:
 
         Raises AgentError, and changes nothing, if the seat is not to act or the index is not one of a choice.
         """
-        due = self.pending.get(seat)
-        if due is None:
-            who = ", ".join(map(str, sorted(self.pending))) or "nobody"
-            raise AgentError(f"seat {seat} is not to act now; {who} is")
+        due = self.due(seat)
         if not 0 <= index < len(due.actions):
             raise AgentError(f"a choice is an index 0..{len(due.actions) - 1} into actionList; got {index}")
         del self.pending[seat]

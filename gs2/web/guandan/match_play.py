@@ -165,7 +165,7 @@ class MatchPlay(Play, Listener):
         return f"{HOSTS}:load", agent.name
 
     def hint_told(self, seat: int) -> Callable[[Data], Data]:
-        moves = self.session.choices(seat)
+        moves = self.session.due(seat).actions
         return lambda found: found | {"choice": self.move(moves, found["index"])["move"]}
 
     def named(self, names: list[str]) -> None:
@@ -267,14 +267,14 @@ class MatchPlay(Play, Listener):
         return {"index": int(index), "move": words, "wild": wild_words(moves[index], self.session.level)}
 
     def fits(self, seat: int, cards: list[str]) -> tuple[list[Data], Data | None]:
-        moves = self.session.choices(seat)
+        moves = self.session.due(seat).actions
         found = fitting(moves, cards) if cards else []
         reason = None if found else why_not(self.session.observe(seat), cards)
         return [self.move(moves, index) for index in found], None if reason is None else reason.to_json()
 
     def suggested(self, seat: int) -> list[Data]:
         """Return moves to suggest; each card to pay or return is one."""
-        moves = self.session.choices(seat)
+        moves = self.session.due(seat).actions
         playing = self.session.stage == "play"
         hand = self.session.cards(seat)
         places = suggested_moves(moves, hand, self.session.level) if playing else range(len(moves))

@@ -35,7 +35,7 @@ def test_suggestions_reach_every_kind_and_begin_with_what_stands_alone() -> None
         rng = np.random.default_rng(seed)
         for _ in range(25):
             seat = next(iter(session.pending))
-            moves, level = session.choices(seat), session.level
+            moves, level = session.due(seat).actions, session.level
             hand = hand_text(unpack(np.array(session.hand(seat), np.uint64)), level).split()
             words = [action_list(move, level) for move in moves]
             found = [words[place] for place in suggested_moves(moves, hand, level)]

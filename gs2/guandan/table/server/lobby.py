@@ -21,10 +21,11 @@ class Lobby(abc.ABC):
 
     rooms: the open tables by number, shared with the server. new_room: opens a table for so many games, with
     the server's agents beside the seat that a client wants, if it wants one; raises TableError if the server
-    takes no more, or an agent has that seat.
+    takes no more, or an agent has that seat. kind: type of the message in hand, which a refusal answers.
     """
 
     dialect: Dialect
+    kind = "ERROR"
 
     def __init__(self, rooms: dict[int, Room], new_room: Callable[..., Room]) -> None:
         self.rooms, self.new_room = rooms, new_room
@@ -39,10 +40,6 @@ class Lobby(abc.ABC):
 
         Raises MessageError, TableError or AgentError, each to be read by the client, if it is refused.
         """
-
-    def kind(self, text: str) -> str:
-        """Return the type of message that a refusal answers."""
-        return "ERROR"
 
 
 class OpenGuanDanLobby(Lobby):
@@ -62,15 +59,10 @@ class OpenGuanDanLobby(Lobby):
         if connection.path.startswith("/game/"):
             raise TableError("this server speaks openguandan, not njupt: connect without /game/")
 
-    def kind(self, text: str) -> str:
-        """Return the command's type, as far as it can be read."""
-        try:
-            return m.decode_command(text)[0]
-        except m.MessageError:
-            return "ERROR"
-
     def received(self, connection: Connection, text: str) -> None:
-        kind, data = m.decode_command(text)
+        self.kind = "ERROR"
+        self.kind, data = m.decode_command(text)
+        kind = self.kind
         if kind in m.STAGES:
             self._act(connection, m.STAGES[kind], data)
         elif kind == "CREATE_ROOM":
@@ -125,21 +117,20 @@ class OpenGuanDanLobby(Lobby):
             raise TableError(f"you sit in room {room.number}, not {number}")
         if data.player != seat.index:
             raise TableError(f"you sit in seat {seat.index}; you cannot act for seat {data.player}")
-        if seat.due is None:
-            if self.official:
-                return
-            raise room.not_now(seat)
-        if seat.due.stage != stage:
-            raise TableError(f"seat {seat.index} is asked for {seat.due.stage}, not {stage}")
+        if self.official and seat.index not in room.session.pending:
+            return
+        due = room.session.due(seat.index)
+        if due.stage != stage:
+            raise TableError(f"seat {seat.index} is asked for {due.stage}, not {stage}")
         text = bytes(data.act)
         # nearly every client sends back what it was sent
         index = None if seat.moves is None else seat.moves.find(text)
         if index is None:
-            index = find_move(m.decode_value(text), seat.due.actions)
+            index = find_move(m.decode_value(text), due.actions)
         if index is None:
             words = text[:120].decode(errors="replace")
             raise AgentError(f"{words} is not in actionList; send one of its entries")
-        room.answer(seat, index)
+        room.session.choose(seat.index, index)
 
     def _who(self, connection: Connection, number: int) -> None:
         room = self._room(number)
@@ -150,9 +141,7 @@ class OpenGuanDanLobby(Lobby):
         ]
         connection.send(reply("GET_ROOMPLAYER", roomId=number, state=room.state, players=players))
         if connection.seat is not None and connection.seat[0] is room:
-            asked = connection.seat[1].asked
-            if asked is not None:
-                connection.send(asked)
+            room.ask_again(connection.seat[1])
 
 
 def _must_be_free(connection: Connection) -> None:
@@ -232,4 +221,4 @@ class NjuptLobby(Lobby):
         if connection.seat is None:
             raise TableError("you have no seat now; wait for a request")
         room, seat = connection.seat
-        room.answer(seat, index)
+        room.session.choose(seat.index, index)

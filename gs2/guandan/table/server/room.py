@@ -18,7 +18,7 @@ from games.guandan.matches.match import Dealt, Event, Match, Pending
 from games.guandan.rules import RULING, Rules
 from games.support.configuration import Configuration, integer, real
 from gs2.guandan.table.hosts import Host
-from gs2.guandan.table.seat import AgentError, given_cards
+from gs2.guandan.table.seat import given_cards
 from gs2.guandan.table.server.recording import RecordedGames, RecordFolder, SessionResult
 from gs2.guandan.table.session import GameCount, News, Session, default_choice
 from gs2.guandan.table.wire.connection import Connection
@@ -56,7 +56,6 @@ class Seat:
     """One seat: a client with its connection, or an agent with its host.
 
     user: by what a client is known when it comes back; name: what the table calls whoever sits here.
-    asked: the request it has not answered, in JSON; None when it has nothing to answer.
     since: when it was asked; deadline: when it is decided for it; wrong: bad answers since.
     limit: when its own time is up, which begins once, when it is sent the request; None if it was away then
     and still is.
@@ -70,8 +69,6 @@ class Seat:
     user: str | None = None
     connection: Connection | None = None
     host: Host | None = None
-    asked: bytes | None = None
-    due: Pending | None = None
     since: float = 0.0
     deadline: float = math.inf
     limit: float | None = math.inf
@@ -98,30 +95,19 @@ def place_agents(agents: Sequence[str], client: int) -> dict[int, str]:
     placed: dict[int, str] = {}
     rest = []
     for agent in agents:
-        seat, name = _seat_and_name(agent)
-        if seat is None:
-            rest.append(name)
-        elif seat in placed:
+        seat, _, name = agent.partition(":")
+        if not name or seat not in ("0", "1", "2", "3"):
+            rest.append(agent)  # a name may have colons itself
+        elif int(seat) in placed:
             raise TableError(f"seat {seat} is given to two agents: {', '.join(agents)}")
         else:
-            placed[seat] = name
+            placed[int(seat)] = name
     if len(placed) + len(rest) > 3:
         raise TableError(f"a table has four seats and a client needs one; got {len(agents)} agents")
     order = {1: (3, 1, 2), 2: (1, 3, 2), 3: (1, 2, 3)}.get(len(rest), ())
     free = [(client + step) % 4 for step in order if (client + step) % 4 not in placed]
     placed |= dict(zip(free, rest, strict=False))
     return placed
-
-
-def agent_names(agents: Sequence[str]) -> list[str]:
-    """Return the names in `NAME` and `SEAT:NAME`, each once."""
-    return list(dict.fromkeys(_seat_and_name(agent)[1] for agent in agents))
-
-
-def _seat_and_name(agent: str) -> tuple[int | None, str]:
-    """Return the parts of `SEAT:NAME`; no seat if there is only a name (which may have colons itself)."""
-    seat, _, name = agent.partition(":")
-    return (int(seat), name) if name and seat in ("0", "1", "2", "3") else (None, agent)
 
 
 logger = logging.getLogger("gs2.guandan.table")
@@ -173,21 +159,6 @@ class Room(RecordedGames):
     def full(self) -> bool:
         return all(seat.taken for seat in self.seats)
 
-    def free_seat(self, wanted: int | None = None) -> Seat:
-        """Return the wanted seat, or the first free one. Raises TableError if there is none."""
-        free = [seat for seat in self.seats if not seat.taken]
-        if wanted is None and not free:
-            raise TableError(f"room {self.number} is full; join or create another")
-        found = free[0] if wanted is None else self.seats[wanted]
-        if found.taken:
-            others = ", ".join(str(seat.index) for seat in free) or "none"
-            raise TableError(f"seat {wanted} of room {self.number} is taken; free: {others}")
-        return found
-
-    def seat_agent(self, index: int, name: str, host: Host) -> None:
-        seat = self.free_seat(index)
-        seat.name, seat.host = name, host
-
     def sit(self, connection: Connection, user: str, wanted: int | None = None) -> Seat:
         """Give a seat to a client; a user who lost the connection gets the old one back.
 
@@ -204,7 +175,13 @@ class Room(RecordedGames):
 
         Raises TableError if the room is full or the seat is another's.
         """
-        seat = self.free_seat(wanted)
+        free = [seat for seat in self.seats if not seat.taken]
+        if wanted is None and not free:
+            raise TableError(f"room {self.number} is full; join or create another")
+        seat = free[0] if wanted is None else self.seats[wanted]
+        if seat.taken:
+            others = ", ".join(str(seat.index) for seat in free) or "none"
+            raise TableError(f"seat {wanted} of room {self.number} is taken; free: {others}")
         name = user
         while any(other.user is not None and other.name == name for other in self.seats):
             name += "'"
@@ -251,8 +228,7 @@ class Room(RecordedGames):
             return
         for payload in (seat.beginning, *self.log):
             seat.connection.queue(payload)
-        if seat.asked is not None:
-            seat.connection.send(seat.asked)
+        self.ask_again(seat)
 
     def start_if_full(self) -> None:
         if self.state == "waiting" and self.full:
@@ -282,68 +258,57 @@ class Room(RecordedGames):
 
     # --- answers ---
 
-    def answer(self, seat: Seat, index: int) -> None:
-        """Take a client's answer.
-
-        Raises AgentError if it is not to act, or the index is not one of a choice.
-        """
-        if seat.due is None:
-            raise self.not_now(seat)
-        last = len(seat.due.actions) - 1
-        if not 0 <= index <= last:
-            raise AgentError(f"the answer is an index 0..{last} into actionList; got {index}")
-        self._choose(seat, index)
-
-    def not_now(self, seat: Seat) -> AgentError:
-        who = ", ".join(map(str, self.session.pending)) or "nobody"
-        return AgentError(f"seat {seat.index} is not to act now; waiting for seat {who}")
+    def ask_again(self, seat: Seat) -> None:
+        """Send a client its request once more, if it has one."""
+        if seat.connection is not None and seat.index in self.session.pending:
+            seat.connection.send(self.request(seat))
 
     def refused(self, seat: Seat) -> None:
         """Ask again after a bad answer; after too many, decide for the client, once."""
-        if seat.due is None or seat.thinking:
+        if seat.index not in self.session.pending or seat.thinking:
             return
         seat.wrong += 1
         if seat.wrong >= self.config.wrong:
             self._decide_for(seat, "too many wrong answers")
-        elif seat.connection is not None and seat.asked is not None:
-            seat.connection.send(seat.asked)
-
-    def _choose(self, seat: Seat, index: int) -> None:
-        self.result.timing[seat.index].add(time.monotonic() - seat.since)
-        self.session.choose(seat.index, index)
+        else:
+            self.ask_again(seat)
 
     def _decide_for(self, seat: Seat, reason: str) -> None:
-        assert seat.due is not None
         logger.info("room %d: decided for seat %d (%s): %s", self.number, seat.index, seat.name, reason)
         self.result.fallbacks[seat.index] += 1
         if self.fallback is not None:
             self._ask_host(seat, self.fallback)
         else:
-            self._choose(seat, default_choice(seat.due))
+            self._default(seat)
+
+    def _default(self, seat: Seat) -> None:
+        self.session.choose(seat.index, default_choice(self.session.pending[seat.index]))
 
     def _ask_host(self, seat: Seat, host: Host) -> None:
-        due = seat.due
-        assert due is not None
         if seat.host is None:
             seat.thinking, seat.deadline = True, time.monotonic() + self._limit
         # never within this call: a table of agents that answer at once must not recurse, nor hold the loop
+        due = self.session.pending[seat.index]
         task = asyncio.get_running_loop().create_task(self._await_host(seat, due, host))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
     async def _await_host(self, seat: Seat, due: Pending, host: Host) -> None:
-        if seat.due is not due or self.state != "playing":
+        if not self._waits_for(seat, due):
             return
         try:
             index = await host.answer((self.number, seat.index), self.session.observe(seat.index))
         except Exception as error:
-            if seat.due is not due:
+            if not self._waits_for(seat, due):
                 return
             logger.warning("room %d, seat %d: %s; a default move is played", self.number, seat.index, error)
             self.result.fallbacks[seat.index] += 1
             index = default_choice(due)
-        if seat.due is due and self.state == "playing":
-            self._choose(seat, index)
+        if self._waits_for(seat, due):
+            self.session.choose(seat.index, index)
+
+    def _waits_for(self, seat: Seat, due: Pending) -> bool:
+        return self.session.pending.get(seat.index) is due and self.state == "playing"
 
     def tick(self, now: float) -> None:
         """Decide for those whose time is up; end a room that everybody has left. Call it often."""
@@ -356,11 +321,10 @@ class Room(RecordedGames):
             self.stop("everybody left")
             return
         for seat in self.seats:
-            if seat.due is not None and now > seat.deadline:
+            if seat.index in self.session.pending and now > seat.deadline:
                 self._overdue(seat)
 
     def _overdue(self, seat: Seat) -> None:
-        assert seat.due is not None
         limit = self.config.decision
         if seat.host is not None or seat.thinking:
             logger.warning("room %d: the agent for seat %d is too slow", self.number, seat.index)
@@ -368,7 +332,7 @@ class Room(RecordedGames):
             if host is not None:
                 host.give_up((self.number, seat.index))
             self.result.fallbacks[seat.index] += 1
-            self._choose(seat, default_choice(seat.due))
+            self._default(seat)
         elif seat.lost is not None:
             self._decide_for(seat, "the connection is lost")
         else:
@@ -399,7 +363,6 @@ class Room(RecordedGames):
         if self.folder is not None and self.result.names:
             self.folder.add_result(self.result, room=self.number, ended=reason)
         for seat in self.seats:
-            seat.due = seat.asked = None
             for host in (seat.host, self.fallback):
                 if host is not None:
                     host.forget((self.number, seat.index))
@@ -409,7 +372,7 @@ class Room(RecordedGames):
         self._finished(self)
 
     def _nobody(self, seat: Seat, due: Pending) -> None:
-        if seat.due is due and self.state == "playing":
+        if self._waits_for(seat, due):
             self._overdue(seat)
 
     # --- what clients are told ---
@@ -434,15 +397,14 @@ class Room(RecordedGames):
 
     def request(self, seat: Seat) -> bytes:
         """Return the request to a seat that is to act; its moves in JSON are kept in `seat.moves`."""
-        session, due = self.session, seat.due
-        assert due is not None
+        session, due = self.session, self.session.pending[seat.index]
         if due.stage == "play":
             # the cards change only as they become fewer
             left = session.rest[seat.index]
             if seat.hand[0] != left:
                 seat.hand = left, self._hand(seat.index)
             hand = seat.hand[1]
-            moves = seat.moves = self._encoded(due.actions)
+            moves = seat.moves = seat.moves or self._encoded(due.actions)
             return self.dialect.ask("play", seat.index, hand, session, moves, self._trick)
         paid = session.paid_to(seat.index) if due.stage == "back" else None
         hand = self._hand(seat.index, None if paid is None or self.dialect.tribute_in_hand else paid[2])
@@ -484,8 +446,8 @@ class Room(RecordedGames):
 
     def chosen(self, seat: int, due: Pending, index: int) -> None:
         place = self.seats[seat]
+        self.result.timing[seat].add(time.monotonic() - place.since)
         moves, place.moves = place.moves, None
-        place.due = place.asked = None
         place.thinking = False
         if due.stage != "play":
             return
@@ -508,7 +470,7 @@ class Room(RecordedGames):
         now = time.monotonic()
         for index in seats:
             seat = self.seats[index]
-            seat.due, seat.since, seat.wrong = self.session.pending[index], now, 0
+            seat.since, seat.wrong = now, 0
             if seat.lost is None:
                 seat.deadline = seat.limit = now + (self._limit if seat.missed < self.config.missed else 0.0)
             else:
@@ -516,12 +478,10 @@ class Room(RecordedGames):
             if seat.host is not None:
                 self._ask_host(seat, seat.host)
                 continue
-            seat.asked = self.request(seat)
-            if seat.connection is not None:
-                seat.connection.send(seat.asked)
+            self.ask_again(seat)
             if seat.deadline <= now:
                 # nobody to wait for; not within this call, for a table of such seats would recurse
-                asyncio.get_running_loop().call_soon(self._nobody, seat, seat.due)
+                asyncio.get_running_loop().call_soon(self._nobody, seat, session.pending[index])
 
 
 def _choices(due: Pending) -> MoveList:

@@ -21,7 +21,7 @@ from gs2.guandan.table.hosts import Host
 from gs2.guandan.table.seat import AgentError
 from gs2.guandan.table.server.lobby import Lobby, NjuptLobby, OpenGuanDanLobby
 from gs2.guandan.table.server.recording import RecordFolder, SessionResult, Timing
-from gs2.guandan.table.server.room import Room, RoomConfig, TableError, agent_names, place_agents
+from gs2.guandan.table.server.room import Room, RoomConfig, Seat, TableError, place_agents
 from gs2.guandan.table.wire import messages as m
 from gs2.guandan.table.wire.connection import Connection, ConnectionHandler, WireLimits, listen
 from gs2.guandan.table.wire.moves import warm_kernels
@@ -103,7 +103,7 @@ class TableServer(ConnectionHandler):
     def __init__(self, config: ServerConfig, hosts: Mapping[str, Host] | None = None) -> None:
         self.config = config
         self.hosts = dict(hosts or {})
-        for name in agent_names(config.agents):
+        for name in place_agents(config.agents, 0).values():
             if name not in self.hosts:
                 raise TableError(f"agent {name!r} has no host; pass hosts={{{name!r}: …}}")
         self.rooms: dict[int, Room] = {}
@@ -298,7 +298,7 @@ class TableServer(ConnectionHandler):
         try:
             self.lobby.received(connection, text)
         except (m.MessageError, TableError, AgentError) as error:
-            self._refuse(connection, error, self.lobby.kind(text))
+            self._refuse(connection, error, self.lobby.kind)
         except Exception:
             # whatever breaks at a table must not reach another
             if place is None:
@@ -343,7 +343,7 @@ class TableServer(ConnectionHandler):
             finished=self._room_done,
         )
         for index, name in placed.items():
-            room.seat_agent(index, name, self.hosts[name])
+            room.seats[index] = Seat(index, name, host=self.hosts[name])
         self.rooms[room.number] = room
         self._idle.clear()
         return room

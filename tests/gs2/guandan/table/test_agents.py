@@ -41,7 +41,7 @@ def observations(n: int, seed: int = 0, stages: tuple[str, ...] = ("play", "trib
         for seat, due in list(session.pending.items()):
             if due.stage in stages:
                 seen.append(session.observe(seat))
-            session.choose(seat, int(rng.integers(len(session.choices(seat)))))
+            session.choose(seat, int(rng.integers(len(session.due(seat).actions))))
     return seen[:n]
 
 

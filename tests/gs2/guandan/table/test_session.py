@@ -167,7 +167,7 @@ def test_games_and_the_owner_of_the_level_are_told_apart_whatever_words_end_a_ga
                 if not away or levels[0] != levels[1]:
                     assert told.state["owner"].tolist() == owner, (place, levels)
                 assert session.match.round > 1 or owner == [255]
-            session.choose(seat, int(rng.integers(len(session.choices(seat)))))
+            session.choose(seat, int(rng.integers(len(session.due(seat).actions))))
     ended = [(game.rounds, game.winner) for game in result.games]
     assert len(ended) == games < len(begun) / 8
     for seat, ear in enumerate(ears):
@@ -186,7 +186,7 @@ def test_a_game_that_drops_ended_is_drawn_and_not_won_by_the_winners_of_its_last
         while session.pending:
             for seat in list(session.pending):
                 ears[seat].observed()
-                session.choose(seat, int(rng.integers(len(session.choices(seat)))))
+                session.choose(seat, int(rng.integers(len(session.due(seat).actions))))
         (winner,) = {game.winner for game in session.listener.result.games}
         winners.add(winner)
         for seat, ear in enumerate(ears):
@@ -206,7 +206,7 @@ def test_a_game_of_fewer_rounds_than_drops_end_one_is_won_by_the_winners_of_its_
         while session.pending:
             for seat in list(session.pending):
                 ears[seat].observed()
-                session.choose(seat, int(rng.integers(len(session.choices(seat)))))
+                session.choose(seat, int(rng.integers(len(session.due(seat).actions))))
         (game,) = session.listener.result.games
         short += ears[0].visit.result.shares[2] + ears[0].visit.result.shares[-2] > 0
         rounds = max(rounds, game.rounds)

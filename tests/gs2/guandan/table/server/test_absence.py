@@ -75,7 +75,7 @@ async def test_a_client_that_never_answers_is_decided_for_and_told():
     async with table(room={"decision": 300.0, "missed": 1}) as (server, sockets):
         silent = sockets[3]
         players = [asyncio.create_task(play_on(sockets[s], s, random.Random(s))) for s in range(3)]
-        await until(lambda: server.rooms[1].seats[3].due is not None)
+        await until(lambda: 3 in server.rooms[1].session.pending)
         # its time is up at once; that of the others is not, however busy the machine
         server.rooms[1].seats[3].deadline = 0.0
         told = await heard_until(silent, is_error)
@@ -96,7 +96,7 @@ async def test_a_silent_client_gains_no_time_by_joining_again():
         await tell(socket, "CREATE_ROOM", userId="x", seatNum=0)
         await until(lambda: server.rooms and server.rooms[1].state == "playing")
         room = server.rooms[1]
-        await until(lambda: room.seats[0].due is not None)
+        await until(lambda: 0 in room.session.pending)
         # it would go on for ever if every return began the clock anew, with the old connection or another
         for turn in itertools.count():
             if room.result.fallbacks[0]:
@@ -125,12 +125,12 @@ def test_the_clock_of_a_request_begins_once_when_its_client_is_there(decision, r
             room.take(Ear(), f"u{k}")
         room.start_if_full()
         await until(lambda: room.state == "playing")
-        (leader,) = (seat for seat in room.seats if seat.due is not None)
-        seat = room.seats[(leader.index + 1) % 4]
+        (leader,) = room.session.pending
+        seat = room.seats[(leader + 1) % 4]
         lost = now
         if away:
             room.lost(seat)
-        room.answer(leader, 0)
+        room.session.choose(leader, 0)
         begun = None if away else now
         for seconds, step in steps:
             clock.value += seconds
@@ -159,8 +159,7 @@ async def test_the_seat_of_a_killed_client_goes_to_the_fallback_agent_and_the_ot
         sockets[2].transport.abort()
         players = [asyncio.create_task(play_on(sockets[s], s, random.Random(s))) for s in (0, 1, 3)]
         for seat in server.rooms[1].seats:
-            if seat.asked is not None and seat.connection is not None:
-                seat.connection.send(seat.asked)
+            server.rooms[1].ask_again(seat)
         await asyncio.gather(*players)
         assert server.results[0].fallbacks[2] > 0 and server.results[0].fallbacks[0] == 0
 

@@ -14,7 +14,7 @@ from websockets.exceptions import ConnectionClosed
 
 from games.guandan.matches.match_game import match_events, read_match
 from gs2.guandan.table.hosts import InstantHost, RandomSeat, ThreadHost
-from gs2.guandan.table.server.room import RoomConfig, TableError, place_agents
+from gs2.guandan.table.server.room import RoomConfig, Seat, TableError, place_agents
 from gs2.guandan.table.server.server import ServerConfig, TableServer
 from gs2.guandan.table.wire.connection import WireLimits
 from tests.gs2.guandan.table.protocol import heard_until, njupt_client, openguandan_client, until
@@ -310,7 +310,7 @@ async def test_an_agent_that_thinks_for_ever_keeps_its_own_table_waiting_and_no_
         url = server.url.removesuffix("/game/{name}")
         waiting = [asyncio.create_task(njupt_client(url, f"a{k}")) for k in range(3)]
         await until(lambda: server.rooms and sum(s.taken for s in server.rooms[1].seats) == 3)
-        server.rooms[1].seat_agent(3, "thinks", hosts["thinks"])
+        server.rooms[1].seats[3] = Seat(3, "thinks", host=hosts["thinks"])
         server.rooms[1].start_if_full()
         await until(lambda: server.rooms[1].state == "playing")
         await until(lambda: 3 in server.rooms[1].session.pending)

@@ -72,7 +72,7 @@ def match() -> list[Message]:
         try:
             lobby.received(clients[seat], text)  # type: ignore[arg-type]
         except TableError as error:
-            clients[seat].send(lobby.dialect.error(str(error), lobby.kind(text)))
+            clients[seat].send(lobby.dialect.error(str(error), lobby.kind))
 
     async def play() -> None:
         tell(0, "CREATE_ROOM", userId="u0", round=1, seatNum=0)
@@ -283,10 +283,10 @@ def test_our_server_in_its_official_form_says_what_the_official_server_said(tran
         await until(lambda: room.state == "playing")
         for line in game:
             if line["msg"]["type"] == "PLAY":
-                seat = room.seats[line["seat"]]
-                index = find_move(line["msg"]["data"]["act"], seat.due.actions)
+                seat = line["seat"]
+                index = find_move(line["msg"]["data"]["act"], room.session.due(seat).actions)
                 assert index is not None
-                room.answer(seat, index)
+                room.session.choose(seat, index)
         assert room.session.match.round == 2
         return [ear.heard for ear in ears]
 
