@@ -41,7 +41,6 @@ from gs2.search.histories.enumerated import (
 from gs2.search.mirror_descent import mirror_descent
 from gs2.search.safety import Certified, Proposal, certify
 from gs2.search.subgame.cut import Roots, Subgame
-from gs2.search.successive import with_certified
 
 
 class LeftAlone(Exception):
@@ -245,9 +244,6 @@ class Refinement(Proposal):
     cut_off: what was left out or cut short, and why.
     anchor: weight of the subgame's solution in `probs`; 0 if the old strategy stands.
     seconds: wall-clock time of each stage.
-    steps: the searches that this one was made of, if more than one. The fields above are then the last one's,
-        but for `slots`, `probs`, `cut_off` and `seconds`, which are of all of them, and `anchor`, which is
-        that of the last which changed anything.
     timed_out: whether the time limit cut anything short. If not, more time would have changed nothing.
     """
 
@@ -257,7 +253,6 @@ class Refinement(Proposal):
     cut_off: tuple[str, ...]
     anchor: float
     seconds: dict[str, float]
-    steps: tuple[Refinement, ...] = ()
     timed_out: bool = False
 
     @property
@@ -609,18 +604,6 @@ def where_listed(config: SearchConfig) -> SearchConfig:
     return on_tree(config) if steps else config
 
 
-def searches_of(config: SearchConfig) -> tuple[SearchConfig, ...]:
-    """Return the searches that one call makes at an infoset, each from what the one before left."""
-    if config.safety.scope == "both":
-        once: tuple[SearchConfig, ...] = (
-            config.with_fields(scope="block", freeze="none", rounds=1),
-            config.with_fields(scope="subtree", freeze="outside", rounds=1),
-        )
-    else:
-        once = (config if config.rounds == 1 else config.with_fields(rounds=1),)
-    return once * config.rounds
-
-
 def refine_infoset(
     context: SearchContext,
     strategy: Strategy,
@@ -636,40 +619,10 @@ def refine_infoset(
     config = where_listed(config)
     if options.luck is None and plays_out(config):
         options = replace(options, luck=int(rng.integers(1 << 62)))
-    options = options.within(config)
-    steps = searches_of(config)
-    if len(steps) == 1:
-        return _one_step(Search(context, strategy, steps[0], options), infoset, rng)
-    done: list[Refinement] = []
-    seconds: dict[str, float] = {}
-    notes: list[str] = []
-    for number, step in enumerate(steps, 1):
-        if done and options.deadline is not None and time.perf_counter() >= options.deadline:
-            break
-        found = _one_step(Search(context, strategy, step, options), infoset, rng)
-        # Each step starts from what the one before left.
-        strategy = with_certified(context, strategy, found.slots, found.probs, found.certified)
-        done.append(found)
-        notes += [f"search {number} of {len(steps)}: {note}" for note in found.cut_off]
-        for stage, taken in found.seconds.items():
-            seconds[stage] = seconds.get(stage, 0.0) + taken
-    slots = np.unique(np.concatenate([found.slots for found in done]))
-    return replace(
-        done[-1],
-        slots=slots,
-        probs=strategy.probs[slots],
-        cut_off=tuple(notes),
-        anchor=next((found.anchor for found in reversed(done) if found.anchor > 0), 0.0),
-        seconds=seconds,
-        steps=tuple(done),
-        timed_out=len(done) < len(steps) or any(found.timed_out for found in done),
-    )
-
-
-def _one_step(search: Search, infoset: int, rng: np.random.Generator) -> Refinement:
+    search = Search(context, strategy, config, options.within(config))
     source = TreeSource(search, infoset)
-    if search.config.solve.solver == "mirror-descent":
-        considered = source.consider()
-        kept, probs = mirror_descent(search, considered, rng, source.log)
-        return untouched(source, considered, kept, probs)
-    return refine_from(source, rng)
+    if config.solve.solver != "mirror-descent":
+        return refine_from(source, rng)
+    considered = source.consider()
+    kept, probs = mirror_descent(search, considered, rng, source.log)
+    return untouched(source, considered, kept, probs)

@@ -239,7 +239,7 @@ def _review(
 
 
 GADGETS = ("unsafe", "resolve", "maxmargin")
-NOT_PUBLIC = ("entry_floor", "depth", "branches", "warm_start", "target", "shrink", "slip", "rounds")
+NOT_PUBLIC = ("entry_floor", "depth", "branches", "warm_start", "target", "shrink", "slip")
 OF_DRAWS = ("samples", "companions", "belief", "explore")
 """Fields that a search on a public tree never reads, and those that it reads where histories are drawn."""
 

@@ -101,8 +101,7 @@ class SearchResult:
     iterations: run by the solver; gap: exploitability of the solution within the gadget, in payoffs.
     cut_off: what was left out or cut short, and why, one sentence each.
     kept_refined: False if `probs` are the old strategy because nothing better was certified.
-    anchor: weight of the refined strategy in `refined`; 1 if it stands alone. Of several searches in a row
-        that of the last which changed anything.
+    anchor: weight of the refined strategy in `refined`; 1 if it stands alone.
     seconds: wall-clock time of each stage.
     config: the configuration that was used.
     slots, probs: [s] int64 and float64, every slot of the full tree that the search replaces (which of them

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 import attrs
 
-from games.support.configuration import ConfigError, StagedConfiguration, integer, one_of, real, text
+from games.support.configuration import ConfigError, StagedConfiguration, one_of, real, text
 from gs2.search.config.stages import (
     MODE_NAMES,
     WEIGHTED_GENERATORS,
@@ -156,8 +156,6 @@ def unread_fields(values: Mapping[str, Any]) -> dict[str, str]:
     read(DRAWN, drawn and not whole, draws)
     responds = values["certificate"] in BY_RESPONSE
     read(["shrink"], responds, f"a certificate by best response, {', '.join(BY_RESPONSE)} {judge}")
-    once = values["scope"] != "both"
-    read(["freeze"], once, "a scope of one search (it is both, which makes one of each kind)")
     return found
 
 
@@ -180,7 +178,6 @@ class SearchConfig(StagedConfiguration):
     time_limit: most seconds for the whole search, None for no limit.
     mode: how the searches of a whole refinement see each other: independent, nested, sequential; see
         `gs2.search.refine`.
-    rounds: searches made at one infoset, each from the strategy that the one before left.
 
     A field that the rest of the configuration never reads must stay at its default: what is set counts.
     """
@@ -200,7 +197,6 @@ class SearchConfig(StagedConfiguration):
         default=None, validator=real(0, above=True, optional=True, unit="seconds")
     )
     mode: str = attrs.field(default="nested", validator=one_of(MODE_NAMES))
-    rounds: int = attrs.field(default=1, validator=integer(1))
 
     def check(self) -> None:
         """Raise ConfigError for a stage that is none, and for a field that nothing would read."""

@@ -25,7 +25,7 @@ BEYOND = ("never", "blueprint")
 PLAYING = ("blueprint", "greedy")
 CHOOSERS = ("opponents", "everyone")
 FREEZE = ("outside", "none")
-SCOPES = ("infoset", "subtree", "block", "both")
+SCOPES = ("infoset", "subtree", "block")
 OPPONENTS = ("next", "each", "none")
 CERTIFICATES = ("none", "margin", "anchored", "shared", "path", "statistical")
 
@@ -248,8 +248,7 @@ class SafetyConfig(Configuration):
         the blueprint first. tolerance: mean loss that it lets pass against the others, as a share of the
         payoff range; smaller weights of the refined strategy are then tried as well.
     scope: what a search replaces: "infoset": the strategy there; "subtree": and at the player's infosets
-        below; "block": at every infoset solved; "both": two searches, a block with nothing frozen and then
-        the subtree with everything else frozen.
+        below; "block": at every infoset solved.
     """
 
     anchor: float = attrs.field(default=1.0, validator=real(0, 1, above=True))

@@ -451,7 +451,7 @@ class _Draw:
         certified = config.safety.certificate in BY_RESPONSE
         closure = config.histories.order is None or config.subgame.rest == "summary"
         # A certificate of what is solved at other infosets must know who may notice it there.
-        closure = closure or (certified and config.safety.scope in ("block", "both"))
+        closure = closure or (certified and config.safety.scope == "block")
         if closure and own.complete:
             groups = self._sealed(own, self._closure(own, most))
             if groups is not None:
@@ -629,7 +629,7 @@ def _of_a_part(config: SearchConfig, most: int, trust: float) -> SearchConfig:
             config = config.replace(fallback_k=max(1, chosen.fallback_k or chosen.k or 1))
         config = config.fallback()
     changes: dict[str, Any] = {"source": "enumerated", "depth": None, "branches": None}
-    if config.safety.scope in ("block", "both"):
+    if config.safety.scope == "block":
         changes["scope"] = "subtree"
     if config.safety.certificate in BY_RESPONSE:
         changes["shrink"] = config.safety.shrink * trust

@@ -319,9 +319,7 @@ def _listing(context: SearchContext, job: _Job, strategy: Strategy) -> _Search:
         nonlocal now
         found = refine_infoset(context, now, number, config, rng, given)
         if sequential:
-            # The steps of one search take the opponent's values afresh; single ones bring them up to date.
-            certified = None if found.steps else found.certified
-            now = with_certified(context, now, found.slots, found.probs, certified)
+            now = with_certified(context, now, found.slots, found.probs, found.certified)
         return found.slots, found.probs, _stats(found), _settled(config, found)
 
     return search

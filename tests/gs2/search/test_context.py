@@ -423,8 +423,7 @@ def test_an_interrupted_search_leaves_the_callers_strategy_as_it_was(seed, publi
     policy = weight / np.add.reduceat(weight, tree.infoset_offset[:-1])[tree.slot_infoset]
     infoset = int(rng.integers(tree.n_infosets))
     changes: dict[str, Any] = {} if depth is None else {"depth": 1, "leaf": "continuations"}
-    several = {"rounds": 2} if method in ("gs2+", "gs2+path") else {}
-    config = preset(method, iterations=5, **changes, **several)
+    config = preset(method, iterations=5, **changes)
     strategy = Strategy(tree, policy)
     with pytest.MonkeyPatch.context() as patch:
         interrupt(patch, at, late)

@@ -30,7 +30,6 @@ from gs2.search.pipeline import (
     plays_out,
     refine_from,
     refine_infoset,
-    searches_of,
     solve_subgame,
 )
 from gs2.search.refine.whole import RefineOptions, refine_policy
@@ -39,8 +38,6 @@ from gs2.search.subgame.cut import Subgame
 from gs2.search.subgame.forest import grow_subgame
 from tests.gs2.search.setting import LEDUC, blueprint, context, random_policy, rng, searched
 from tests.patience import amount
-
-BOTH = {"scope": "both", "freeze": "outside"}
 
 
 class Everything:
@@ -129,30 +126,15 @@ def test_a_strangers_source_is_searched_by_the_same_pipeline(name: str) -> None:
     assert {"subgame", "gadget", "solve", "summary", "safety"} <= refined.seconds.keys()
 
 
-@pytest.mark.parametrize("changes", [{"rounds": 1}, {"rounds": 3}, BOTH, {**BOTH, "rounds": 2}])
-@pytest.mark.some(2)
-def test_several_searches_in_a_row_say_together_what_they_kept(changes: dict[str, Any]) -> None:
+def test_a_search_says_whether_it_changed_anything() -> None:
     there, policy = context(LEDUC), blueprint(LEDUC, 30)
     kept = []
     for infoset in range(0, there.tree.n_infosets, amount(12, 60)):
-        config = preset("maxmargin", **{"certificate": "anchored", "iterations": 20, **changes})
+        config = preset("maxmargin", certificate="anchored", iterations=20)
         found = solve_infoset(there, policy, infoset, config, np.random.default_rng(0))
         assert found.kept_refined == bool(np.any(found.probs != policy[found.slots]))
         assert found.kept_refined == (found.anchor > 0)
         kept.append(found.kept_refined)
-        every = refine_infoset(there, there.strategy(policy), infoset, config, np.random.default_rng(0))
-        planned = len(searches_of(config))
-        if planned == 1:
-            assert not every.steps
-            continue
-        notes = [
-            f"search {number} of {planned}: {note}"
-            for number, step in enumerate(every.steps, 1)
-            for note in step.cut_off
-        ]
-        assert list(every.cut_off) == notes == list(found.cut_off) and len(every.steps) == planned
-        for stage, seconds in every.seconds.items():
-            assert seconds == pytest.approx(sum(step.seconds.get(stage, 0.0) for step in every.steps))
     assert True in kept and False in kept
 
 

@@ -226,7 +226,6 @@ CHANGES: dict[str, tuple[str, dict[str, object], dict[str, object]]] = {
     "shrink": ("gs2+", {}, {"shrink": 0.5}),
     "scope": ("maxmargin", {}, {"scope": "infoset"}),
     "time_limit": ("maxmargin", {}, {"time_limit": 1e-9}),
-    "rounds": ("maxmargin", {}, {"rounds": 2}),
 }
 """Of each field, a method and what else is set, and a change of it."""
 NOT_OF_ONE_SEARCH = {"name", "mode", "opponent", "plans", "fallback_k"}
@@ -315,13 +314,11 @@ def test_action_values_are_weighed_by_chance_where_the_opponent_never_leads() ->
         ("maxmargin", {"solver": "lp"}, "solver on a public tree must be cfr"),
         ("maxmargin", {"certificate": "path"}, "certificate on a public tree"),
         ("maxmargin", {"entry_floor": 0.1}, "entry_floor"),
-        ("1-klss", {"scope": "both"}, "scope"),
         ("2-klss", {}, "order on a public tree"),
         ("gs2+", {"whole": 0}, "whole on a public tree must be above 0"),
         ("maxmargin", {"warm_start": 2.0}, "warm_start on a public tree must be 0"),
         ("maxmargin", {"target": 0.1}, "target on a public tree must be none"),
         ("gs2+", {"shrink": 0.5}, "shrink on a public tree must be 1"),
-        ("gs2+", {"rounds": 2}, "rounds on a public tree must be 1"),
         ("gs2+", {"whole": 8}, "whole on a public tree must be at least its public states, .* here"),
         ("gs2-d", {"slip": 0.1}, "slip on a public tree must be 0"),
         ("gs2-d", {"samples": 5}, "samples on a public tree must be 64 where nothing is drawn; got 5"),

@@ -187,7 +187,7 @@ def test_every_preset_runs_keeps_to_the_rules_and_explains_its_answer(seed, publ
             config = config.replace(generator=chosen, **({} if k is None else {"k": k}))
         if config.solve.solver != "mirror-descent" and (seed + number) % 2:
             config = config.replace(depth=1 + seed % 3, leaf="value")
-        config = config.replace(rounds=1 + (seed + number) % 3, source="auto")
+        config = config.replace(source="auto")
         strategy = Strategy(tree, policy)
         found = solve_infoset(context, strategy, infoset, config, np.random.default_rng(seed))
         assert np.array_equal(strategy.probs, policy), "the caller's strategy is left as it was"

@@ -39,7 +39,6 @@ DETAILS: tuple[dict[str, Any], ...] = (
     {"close": False},
     {"anchor": 0.5},
     {"shrink": 0.5},
-    {"rounds": 2},
     {"warm_start": 1.0},
     {"entry_floor": 0.05},
     {"entry_floor": 0.05, "entry_prior": "mixed"},
@@ -77,8 +76,6 @@ def combinations() -> tuple[SearchConfig, ...]:
         }
         if chosen != "all":
             fields["k"] = 1 + number % 3
-        if scope == "both":
-            del fields["freeze"]
         plain = accepted(**fields)
         if plain is None:
             continue
@@ -153,9 +150,8 @@ def test_a_depth_limit_above_everything_that_is_decided_leaves_the_blueprint() -
 
 
 def test_blocks_and_independent_searches_cannot_be_certified_apart() -> None:
-    for scope in ("block", "both"):
-        with pytest.raises(ConfigError, match="scope must be infoset or subtree with certificate = shared"):
-            SearchConfig.of(certificate="shared", scope=scope)
+    with pytest.raises(ConfigError, match="scope must be infoset or subtree with certificate = shared"):
+        SearchConfig.of(certificate="shared", scope="block")
     apart, (context, form) = "mode must be nested or sequential with certificate", prepared(0, True)
     policy, options = blueprint(context, form, "uniform", 0), RefineOptions(mode="independent")
     with pytest.raises(ConfigError, match=apart):
