@@ -3,9 +3,9 @@
     python -m studies.spliced_on_public_tree -o experiments/results/public
 
 The blueprint is CFR after 20 iterations on the public tree. Infosets are drawn from random play; each is
-searched by every method, from enumerated and from sampled histories, and what comes out is spliced into the
-blueprint: all that one method found at once, or, where the method is made for it (`mode` "sequential"), one
-after another. The best responses to the result are computed on the whole public tree: no sample, no bound.
+searched by every method, and what comes out is spliced into the blueprint: all that one method found at once,
+or, where the method is made for it (`mode` "sequential"), one after another. The best responses to the result
+are computed on the whole public tree: no sample, no bound.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ import time
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import click
 import numpy as np
@@ -39,8 +38,8 @@ from gs2.search.public_source import PublicPlace, public_states, refine_public
 
 ROWS = "rows.jsonl"
 SIZES = (3, 10, 30)
-DRAWN_FOR_ONE = 3
-"""Histories drawn for each that gs2-d keeps, where histories are drawn."""
+LISTED = "enumerated"
+"""Where the histories of a search come from; stored rows have some that were sampled."""
 PATIENCE = 1000
 """Random plays without a new infoset after which a game counts as having no more."""
 
@@ -64,30 +63,20 @@ class SplicedRows(JsonRows):
 
 @dataclass(frozen=True)
 class SplicedMethod:
-    """A method with its histories. k: kept or drawn; None where all are taken."""
+    """A method with its histories. k: kept; None where all are taken."""
 
     method: str
-    source: str
-    k: int | None
+    k: int | None = None
 
     def config(self, iterations: int) -> SearchConfig:
         """Return the search."""
-        changes: dict[str, Any] = {"iterations": iterations}
-        if self.k is not None and self.method == "gs2-d":
-            changes["k"] = self.k
-        if self.source == "sampled" and self.k is not None:
-            more = DRAWN_FOR_ONE if self.method == "gs2-d" else 1
-            changes |= {"source": "sampled", "samples": more * self.k, "companions": self.k}
-        return preset(self.method, **changes)
+        changes = {} if self.k is None else {"k": self.k}
+        return preset(self.method, iterations=iterations, **changes)
 
 
 def spliced_methods() -> list[SplicedMethod]:
     """Return the methods measured, in the order of the table."""
-    found = [SplicedMethod("1-klss", "enumerated", None)]
-    found += [SplicedMethod("gs2-d", "enumerated", k) for k in SIZES]
-    found += [SplicedMethod("gs2+", "enumerated", None)]
-    found += [SplicedMethod(name, "sampled", k) for name in ("1-klss", "gs2-d", "gs2+") for k in SIZES]
-    return found
+    return [SplicedMethod("1-klss"), *(SplicedMethod("gs2-d", k) for k in SIZES), SplicedMethod("gs2+")]
 
 
 def random_places(tree: PublicTree, n: int, rng: np.random.Generator) -> list[PublicPlace]:
@@ -161,7 +150,7 @@ def measure(
     after = evaluate_policy(now, threads=cores).exploitability
     return {
         "method": method.method,
-        "source": method.source,
+        "source": LISTED,
         "k": method.k,
         "before": before,
         "after": after,
@@ -253,7 +242,7 @@ def main(game_name: str, infosets: int, iterations: int, blueprint: int, seed: i
     with SplicedRows(folder / ROWS, header) as rows:
         done = {rows.key(row) for row in rows.rows}
         for method in spliced_methods():
-            if (method.method, method.source, method.k) not in done:
+            if (method.method, LISTED, method.k) not in done:
                 row = measure(strategy, places, method, iterations, seed)
                 rows.append([row])
                 click.echo(json.dumps({k: v for k, v in row.items() if not isinstance(v, list)}), err=True)

@@ -239,9 +239,11 @@ def _review(
 
 
 GADGETS = ("unsafe", "resolve", "maxmargin")
-NOT_PUBLIC = ("entry_floor", "depth", "branches", "warm_start", "target", "shrink", "slip")
-OF_DRAWS = ("samples", "companions", "belief", "explore")
-"""Fields that a search on a public tree never reads, and those that it reads where histories are drawn."""
+NOT_PUBLIC = (
+    *("entry_floor", "depth", "branches", "warm_start", "target", "shrink"),
+    *("samples", "companions", "belief", "slip", "explore"),
+)
+"""Fields that a search on a public tree never reads."""
 
 
 class PublicSearchError(ValueError):
@@ -260,6 +262,7 @@ def check_public(config: SearchConfig) -> None:
     """Raise PublicSearchError for a configuration whose stages the public form does not have."""
     values, unset = config.to_json(), SearchConfig.defaults()
     wanted = {
+        "source": ("auto", "enumerated"),
         "gadget": GADGETS,
         **{name: (unset[name],) for name in NOT_PUBLIC},
         "solver": ("cfr",),
@@ -274,12 +277,6 @@ def check_public(config: SearchConfig) -> None:
             raise PublicSearchError(f"{name} on a public tree must be {several}{words}; got {values[name]}")
     if _may_summarise(config) and not config.subgame.whole:
         raise PublicSearchError("whole on a public tree must be above 0; got 0")
-    for name in OF_DRAWS if config.histories.source != "sampled" else ():
-        if values[name] != unset[name]:
-            raise PublicSearchError(
-                f"{name} on a public tree must be {unset[name]} where nothing is drawn; got {values[name]}; "
-                "set source = sampled"
-            )
 
 
 def _may_summarise(config: SearchConfig) -> bool:
@@ -311,19 +308,18 @@ class PublicSource(HistorySource):
         strategy: PublicPolicy,
         place: PublicPlace,
         config: SearchConfig,
-        rng: np.random.Generator,
         options: SearchOptions = NO_OPTIONS,
         *,
         threads: int | None = None,
     ) -> None:
-        """Take a place where a player has a choice. rng: of the pairs drawn.
+        """Take a place where a player has a choice.
 
         Raises PublicSearchError for stages that the public form does not have, and for more public states
         below than the configuration lets be solved whole.
         """
         check_public(config)
         self.strategy, self.place, self.config, self.deadline = strategy, place, config, options.deadline
-        self.log, self.threads, self._rng, tree = Log(), threads, rng, strategy.tree
+        self.log, self.threads, tree = Log(), threads, strategy.tree
         self.player = int(tree.player[place.node])
         self.below = tree.below(place.node)
         if _may_summarise(config):
@@ -343,7 +339,7 @@ class PublicSource(HistorySource):
         self._sweeping: tuple[NDArray[np.float64], PolicySweeper] | None = None
 
     def consider(self) -> Considered:
-        """Return the pairs drawn, or all that the method asks for, with reach and alternative values.
+        """Return the pairs that the method asks for, with reach and alternative values.
 
         Raises PublicSearchError for an order between the infoset and the closure.
         """
@@ -354,14 +350,11 @@ class PublicSource(HistorySource):
             self.reach, self.config = np.ones(len(self.reach)), self.config.for_unreached()
         config = self.config
         infoset_alone = config.histories.order == 1 and config.subgame.rest != "summary"
-        if config.histories.source == "sampled":
-            listed = self._drawn()
-        else:
-            listed = chance > 0
-            if infoset_alone:
-                # Opponent infosets that the infoset's histories do not belong to are no neighbours of it.
-                listed &= listed[private]
-            self._check_order()
+        listed = chance > 0
+        if infoset_alone:
+            # Opponent infosets that the infoset's histories do not belong to are no neighbours of it.
+            listed &= listed[private]
+        self._check_order()
         self.log.lap("knowledge")
         pairs = chance * listed
         mass = self.reach @ pairs
@@ -402,24 +395,6 @@ class PublicSource(HistorySource):
                 f"{order} holds {known.sum()} of its {pairs.sum()} histories; list the game, or take a "
                 "higher order"
             )
-
-    def _drawn(self) -> NDArray[np.bool_]:
-        """Return which pairs are drawn: histories of the infoset, and companions of each."""
-        stage, private, pairs = self.config.histories, self.place.private, self.chance
-        chance = pairs[private]
-        belief = chance * self.opponent_reach**stage.belief
-        likely = _shares(belief) * (1 - stage.explore) + _shares(chance) * stage.explore
-        out = np.zeros(pairs.shape, bool)
-        if likely.sum() <= 0:
-            return out
-        others = np.unique(self._rng.choice(len(likely), stage.samples, p=_shares(likely)))
-        for other in others[chance[others] > 0].tolist():
-            out[private, other] = True
-            mine = _shares(self.reach * pairs[:, other])
-            if stage.companions and mine.sum() > 0:
-                out[self._rng.choice(len(mine), stage.companions, p=mine), other] = True
-        drawn: NDArray[np.bool_] = out & (pairs > 0)
-        return drawn
 
     def generate(self, considered: Considered, rng: np.random.Generator) -> Kept:
         """Return the pairs that enter the subgame. Raises LeftAlone if chance deals none of them."""
@@ -504,10 +479,10 @@ class PublicSource(HistorySource):
         """Return the pairs by which a certificate judges a change at some slots, [own, opponent's].
 
         Whatever private state of the opponent's may meet one with which the policy changes notices it, also
-        one that the infoset searched rules out. Of histories that were drawn a certificate knows these alone.
+        one that the infoset searched rules out.
         """
         pairs = self._pairs(considered, np.arange(len(considered.nodes)))
-        if self.config.histories.source == "sampled" or self.config.safety.certificate == "none":
+        if self.config.safety.certificate == "none":
             return pairs
         changed = np.unique(slots % self.old.shape[1])
         noticed: NDArray[np.bool_] = pairs.any(axis=0) | (self.chance[changed] > 0).any(axis=0)
@@ -542,11 +517,6 @@ class PublicSource(HistorySource):
         if self._sweeping is not None:
             self._sweeping[1].close()
             self._sweeping = None
-
-
-def _shares(weights: NDArray[np.float64]) -> NDArray[np.float64]:
-    total = weights.sum()
-    return weights / total if total > 0 else np.zeros(len(weights))
 
 
 def _plans(sweeper: PolicySweeper, player: int, probs: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -627,12 +597,11 @@ def refine_public(
 ) -> PublicRefinement:
     """Return the strategy refined at an infoset for the player who acts there.
 
-    config: a preset, `source` "sampled" for histories that are drawn (`samples` of the infoset and
-        `companions` of each opponent infoset that they belong to), otherwise all of them are listed.
+    rng: of the pairs that are generated.
     options: only its deadline is read; it and `time_limit` end the solution, however little was solved.
     Raises what `PublicSource` raises.
     """
-    source = PublicSource(strategy, place, config, rng, options.within(config), threads=threads)
+    source = PublicSource(strategy, place, config, options.within(config), threads=threads)
     try:
         return PublicRefinement(source, refine_from(source, rng))
     finally:

@@ -199,12 +199,12 @@ def test_no_accepted_certificate_lets_the_opponent_gain(freeze: str, scope: str,
 CHANGES: dict[str, tuple[str, dict[str, object], dict[str, object]]] = {
     "order": ("kluss", {}, {"order": None}),
     "alternative": ("maxmargin", {}, {"alternative": "profile"}),
-    "source": ("1-klss", {"samples": 2, "source": "sampled"}, {"source": "auto", "samples": 64}),
-    "samples": ("1-klss", {"source": "sampled"}, {"samples": 1}),
-    "companions": ("kluss", {"source": "sampled", "samples": 2}, {"companions": 1}),
-    "belief": ("1-klss", {"source": "sampled", "samples": 2, "explore": 0.0}, {"belief": 0.0}),
-    "slip": ("1-klss", {"source": "sampled"}, {"slip": 0.5}),
-    "explore": ("1-klss", {"source": "sampled", "samples": 2}, {"explore": 0.0}),
+    "source": ("1-klss", {}, {"source": "sampled"}),
+    "samples": ("1-klss", {}, {"samples": 1}),
+    "companions": ("kluss", {}, {"companions": 1}),
+    "belief": ("1-klss", {}, {"belief": 0.0}),
+    "slip": ("1-klss", {}, {"slip": 0.5}),
+    "explore": ("1-klss", {}, {"explore": 0.0}),
     "generator": ("gs2-d", {"k": 2}, {"generator": "random"}),
     "k": ("gs2-d", {}, {"k": 1}),
     "close": ("gs2-d", {}, {"close": False}),
@@ -277,23 +277,6 @@ def test_the_deadline_of_the_options_ends_a_search() -> None:
     assert solve_infoset(*asked, np.random.default_rng(0)).iterations == 50
 
 
-def test_sampled_histories_are_some_of_the_closure_and_all_of_them_in_the_end() -> None:
-    rng = np.random.default_rng(5)
-    strategy = blueprint("liars_dice(dice=2,sides=2)")
-    place = PublicPlace(0, 1)
-    for samples, companions in ((1, 0), (1, 1), (2, 2)):
-        config = preset("1-klss", source="sampled", samples=samples, companions=companions, iterations=5)
-        found = refine_public(strategy, place, config, rng, threads=1)
-        assert pairs(found)[place.private].sum() <= samples
-        assert pairs(found).sum(0).max() <= companions + 1
-    config = preset("1-klss", source="sampled", samples=500, companions=500, iterations=5)
-    every = refine_public(strategy, place, config, rng, threads=1)
-    listed = refine_public(strategy, place, preset("1-klss", iterations=5), rng, threads=1)
-    assert np.array_equal(pairs(every), pairs(listed))
-    alternative = [one.found.considered.alternative for one in (every, listed)]
-    assert np.allclose(every.policy, listed.policy) and np.allclose(*alternative)
-
-
 def test_action_values_are_weighed_by_chance_where_the_opponent_never_leads() -> None:
     strategy = blueprint("leduc_poker")
     node = int(strategy.tree.child[strategy.tree.first_edge[0]])
@@ -321,7 +304,12 @@ def test_action_values_are_weighed_by_chance_where_the_opponent_never_leads() ->
         ("gs2+", {"shrink": 0.5}, "shrink on a public tree must be 1"),
         ("gs2+", {"whole": 8}, "whole on a public tree must be at least its public states, .* here"),
         ("gs2-d", {"slip": 0.1}, "slip on a public tree must be 0"),
-        ("gs2-d", {"samples": 5}, "samples on a public tree must be 64 where nothing is drawn; got 5"),
+        (
+            "gs2-d",
+            {"source": "sampled"},
+            "source on a public tree must be one of .*; got sampled",
+        ),
+        ("gs2-d", {"samples": 5}, "samples on a public tree must be 64; got 5"),
     ],
 )
 def test_what_the_public_form_does_not_have_is_refused(
