@@ -42,12 +42,6 @@ def add_part(field: str, name: str, part: Any) -> None:
         names.append(name)
 
 
-def chosen_parts(config: SearchConfig) -> dict[str, tuple[str, Any]]:
-    """Return the (name, part) of each field in which a configuration names one."""
-    chosen = {name: value for name, value in config.to_json().items() if name in PARTS}
-    return {field: (name, PARTS[field][0][name]) for field, name in chosen.items() if name in PARTS[field][0]}
-
-
 def configured(preset: Staged, settings: Iterable[str], *, label: str, **options: Any) -> Staged:
     """Return a preset with settings FIELD=VALUE; options count instead of those, parts by their own names.
 

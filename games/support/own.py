@@ -76,18 +76,6 @@ def _module(where: str, what: str, text: str, error: type[Exception]) -> Any:
     return sys.modules[name]
 
 
-def own_files() -> tuple[str, ...]:
-    """Return the files that parts were loaded from in this process, for `load_own_files` in another one."""
-    loaded = [module for name, module in sys.modules.items() if name.startswith(PREFIX)]
-    return tuple(str(module.__file__) for module in loaded)
-
-
-def load_own_files(files: tuple[str, ...]) -> None:
-    """Load files of parts, so that what was made there can be unpickled here."""
-    for file in files:
-        _module(file, "part", f"{file}:", FileNotFoundError)
-
-
 def _importable(folder: Path) -> None:
     """Let what lies in a folder be imported, after everything that is installed: it must replace nothing."""
     place = str(folder.resolve())

@@ -12,24 +12,16 @@ sequential   one after another: a search sees all that were done before it. An a
 
 from __future__ import annotations
 
-import pickle
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from blueprint.protocol import Blueprint
 from games.game import Game, Infoset
 from games.support.configuration import ConfigError
-from games.support.own import load_own_files, own_files
-from games.support.work.engines import executor_at
-from games.support.work.executor import Executor, Task, WorkerLost, in_order
-from games.support.work.where import where_of
-from gs2.parts import PARTS, add_part, chosen_parts
 from gs2.policies.tabulate import tabulate
 from gs2.search.config.search import SearchConfig
 from gs2.search.config.stages import MODE_NAMES
@@ -93,13 +85,12 @@ class RefineResult:
 class _Job:
     """Infosets to search one after another from one strategy."""
 
-    policy: NDArray[np.float64]
+    strategy: Strategy
     infosets: NDArray[np.int64]
     player: int
     config: SearchConfig
     seed: int
     mode: str
-    blueprint: Blueprint | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,23 +99,20 @@ class RefineOptions:
 
     mode: independent, nested or sequential; the configuration's own by default.
     seed: every infoset draws from its own generator, made of the seed and the infoset's number, so results
-        do not depend on the order or on `workers`. Games that are played out on the tree share their luck.
+        do not depend on the order. Games that are played out on the tree share their luck.
     infosets: those to search, numbers or `Infoset`s, in this order within a level; by default all. Those of
         the other player are left out.
-    workers: processes that share a level (or everything, when independent); sequential needs 1. They are
-        fresh ones, so that a script must refine under `if __name__ == "__main__":`.
     progress: called with (infosets done, infosets in all), player by player.
     """
 
     mode: str | None = None
     seed: int = 0
     infosets: Sequence[Infoset | int] | NDArray[np.int64] | None = None
-    workers: int = 1
     progress: Callable[[int, int], None] | None = None
 
 
 NO_CHOICE = RefineOptions()
-"""Every infoset, in the configuration's mode, here."""
+"""Every infoset, in the configuration's mode."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -188,9 +176,9 @@ def refine_policy(
         `Blueprint.value`; another is asked for its own expected values.
     config: of the searches; several make a pass over all infosets each, from what the one before left, such
         as one of `gs2+` and then one of `gs2+path` (docs/measurements/subgame_solving.md).
-    Raises ConfigError for no such player, a negative seed, a mode that does not exist or cannot be shared, a
-    game or part of one's own that cannot be sent to another process, and processes that die; ValueError for
-    infosets that the game does not have; what `SearchContext` raises.
+    Raises ConfigError for no such player, a negative seed and a mode that does not exist or in which the
+    certificate would not hold; ValueError for infosets that the game does not have; what `SearchContext`
+    raises.
     """
     if player not in (0, 1):
         raise ConfigError(f"player must be the seat whose strategy is refined, 0 or 1; got {player!r}")
@@ -209,14 +197,11 @@ def _one_pass(
     context: SearchContext, strategy: Strategy, player: int, config: SearchConfig, options: RefineOptions
 ) -> RefineResult:
     """Return what one pass over the player's infosets makes of a strategy."""
-    mode, workers, progress = options.mode, options.workers, options.progress
     config = where_listed(config)
-    mode = config.mode if mode is None else mode
+    mode = config.mode if options.mode is None else options.mode
     if mode not in MODE_NAMES:
         raise ConfigError(f"mode must be one of {', '.join(MODE_NAMES)}; got {mode!r}")
     config.check_mode(mode)
-    if workers < 1 or (workers > 1 and mode == "sequential"):
-        raise ConfigError(f"workers must be at least 1, and 1 in sequential mode; got {workers}")
     began = time.perf_counter()
     tree = context.tree
     every = np.arange(tree.n_infosets)
@@ -238,50 +223,25 @@ def _one_pass(
         blueprint = tabulate(context.game, tree, now)
     stats: list[RefineStats] = []
     done = skipped = 0
-    with _working(context, player, config, workers) as run:
-        for batch in batches:
-            jobs = [
-                _Job(now, part, player, config, options.seed, mode, blueprint)
-                for part in _parts(context, batch, player, config, workers)
-            ]
-            after = now.copy()
-            for slots, probs, found in run(jobs):
-                after[slots] = probs
-                stats += found
-            now = after
-            done += len(batch)
-            skipped = done - len(stats)
-            if progress is not None:
-                progress(done, len(every))
+    for batch in batches:
+        job = _Job(Strategy(tree, now, blueprint), batch, player, config, options.seed, mode)
+        slots, probs, found = _search_all(context, job)
+        now[slots] = probs
+        stats += found
+        done += len(batch)
+        skipped = done - len(stats)
+        if options.progress is not None:
+            options.progress(done, len(every))
     return RefineResult(now, tuple(stats), skipped, time.perf_counter() - began)
 
 
-def _parts(
-    context: SearchContext, batch: NDArray[np.int64], player: int, config: SearchConfig, workers: int
-) -> Iterator[NDArray[np.int64]]:
-    """Yield the infosets of each job; infosets of one closure stay together where it is solved once."""
-    if workers == 1 or len(batch) < 2 * workers:
-        yield batch
-        return
-    if config.safety.scope == "block":
-        graph = context.graph(player)
-        leader = np.array([graph.order(int(i), None)[0] for i in batch])
-        batch = batch[np.argsort(leader, kind="stable")]
-        cuts = np.searchsorted(np.sort(leader), np.quantile(leader, np.linspace(0, 1, 4 * workers + 1)[1:-1]))
-        yield from (part for part in np.split(batch, cuts) if len(part))
-        return
-    yield from (part for part in np.array_split(batch, 4 * workers) if len(part))
-
-
-_Found = tuple[NDArray[np.int64], NDArray[np.float64], list[RefineStats]]
-
-
-def _search_all(context: SearchContext, job: _Job) -> _Found:
+def _search_all(
+    context: SearchContext, job: _Job
+) -> tuple[NDArray[np.int64], NDArray[np.float64], list[RefineStats]]:
     """Return (slots, their refined probabilities, statistics) of the searches of a job."""
     tree, player = context.tree, job.player
-    strategy = Strategy(tree, job.policy, job.blueprint)
-    search = (_drawing if job.config.histories.source == "sampled" else _listing)(context, job, strategy)
-    mine = strategy.reach.players[:, player]
+    search = (_drawing if job.config.histories.source == "sampled" else _listing)(context, job)
+    mine = job.strategy.reach.players[:, player]
     slots, probs = [np.zeros(0, np.int64)], [np.zeros(0)]
     stats: list[RefineStats] = []
     solved = np.zeros(tree.n_infosets, bool)
@@ -302,18 +262,17 @@ _One = tuple[NDArray[np.int64], NDArray[np.float64], RefineStats, NDArray[np.int
 _Search = Callable[[int, np.random.Generator], _One]
 
 
-def _listing(context: SearchContext, job: _Job, strategy: Strategy) -> _Search:
+def _listing(context: SearchContext, job: _Job) -> _Search:
     """Return what searches an infoset on the whole tree."""
-    config, sequential = job.config, job.mode == "sequential"
+    config, now, sequential = job.config, job.strategy, job.mode == "sequential"
     # What all searches play out is compared by what they do, so they share their luck.
     luck = int(np.random.default_rng([job.seed, SHARED]).integers(1 << 62))
     given = SearchOptions(luck=luck)
     if sequential and context.covers(job.player).turns_are_noticed:
         # Searches of one depth then share their opponent infosets, and what one gains another may spend.
-        given = replace(given, start=strategy)
+        given = replace(given, start=now)
     if config.histories.alternative == "best-response" and config.subgame.depth is None and not sequential:
-        strategy = strategy.with_best_response(1 - job.player)
-    now = strategy
+        now = now.with_best_response(1 - job.player)
 
     def search(number: int, rng: np.random.Generator) -> _One:
         nonlocal now
@@ -325,13 +284,13 @@ def _listing(context: SearchContext, job: _Job, strategy: Strategy) -> _Search:
     return search
 
 
-def _drawing(context: SearchContext, job: _Job, strategy: Strategy) -> _Search:
+def _drawing(context: SearchContext, job: _Job) -> _Search:
     """Return what searches an infoset with histories drawn there; the tree only names infosets."""
     player, config = job.player, job.config
     if config.subgame.gap is not None:  # a whole strategy has a probability for every action
         config = config.replace(gap=None)
-    played = PlayedStrategy(context, strategy)
-    played.probs = strategy.probs.copy()
+    played = PlayedStrategy(context, job.strategy)
+    played.probs = job.strategy.probs.copy()
 
     def search(number: int, rng: np.random.Generator) -> _One:
         began = time.perf_counter()
@@ -371,57 +330,3 @@ def _stats(found: Refinement) -> RefineStats:
         seconds=sum(found.seconds.values()),
         timed_out=found.timed_out,
     )
-
-
-@contextmanager
-def _working(
-    context: SearchContext, player: int, config: SearchConfig, count: int
-) -> Iterator[Callable[[list[_Job]], Iterator[_Found]]]:
-    """Give what does jobs in one game here, or in fresh processes that are sent the game and its tree once.
-
-    count: processes; 1 stays in this one.
-    Raises ConfigError for a game or part of one's own that cannot be sent, and for processes that die.
-    """
-    sent = _sent(context, config) if count > 1 else b""
-    task = Task(_received, (sent, player), _search_all)
-    executor: Executor[_Job, _Found] = executor_at(where_of(count), task, here=context)
-    try:
-        yield lambda jobs: in_order(executor, jobs)
-    except WorkerLost as error:
-        raise ConfigError(
-            "refine_policy: every process must answer; one ended without. In a script, call it under "
-            '`if __name__ == "__main__":`; where memory is short, use fewer workers'
-        ) from error
-    finally:
-        executor.close()
-
-
-def _sent(context: SearchContext, config: SearchConfig) -> bytes:
-    """Return what a worker needs to search in a game, pickled.
-
-    Raises ConfigError if a part of it cannot be sent to another process.
-    """
-    parts: dict[str, Any] = {"game": context.game, "tree": context.tree}
-    parts |= chosen_parts(config)
-    for name, part in parts.items():
-        try:
-            pickle.dumps(part)
-        except Exception as error:
-            raise ConfigError(
-                f"refine_policy: with workers > 1 the {name} must be one that pickle can send to a process; "
-                f"got {part!r} ({error}); define it at the top of a module, or use workers=1"
-            ) from error
-    whole = pickle.dumps(parts, protocol=pickle.HIGHEST_PROTOCOL)
-    return pickle.dumps((own_files(), whole), protocol=pickle.HIGHEST_PROTOCOL)
-
-
-def _received(sent: bytes, player: int) -> SearchContext:
-    """Return the game and tree of a worker, with what its searches need."""
-    files, whole = pickle.loads(sent)
-    load_own_files(files)  # before what was made there
-    parts = pickle.loads(whole)
-    for field in PARTS.keys() & parts:
-        add_part(field, *parts[field])
-    context = SearchContext(parts["game"], parts["tree"])
-    context.graph(player)
-    return context

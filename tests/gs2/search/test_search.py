@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import doctest
-import subprocess
-import sys
 import time
 
 import numpy as np
@@ -13,7 +11,6 @@ import pytest
 from cfr.best_response import best_response_values
 from cfr.lp import LpTimeout
 from games.support.configuration import ConfigError
-from gs2.parts import register_generator
 from gs2.search.config.presets import preset
 from gs2.search.config.search import SearchConfig
 from gs2.search.context import SearchOptions
@@ -32,7 +29,6 @@ from tests.gs2.search.setting import (
     rng,
     searched,
 )
-from tests.patience import PATIENCE
 
 NEVER_ABOVE = 1e-9
 
@@ -73,44 +69,6 @@ def test_gs2_plus_is_never_above_its_blueprint_and_well_below_it(name, method):
         assert np.array_equal(made.policy[theirs], policy[theirs])
         assert best_response_values(form(name), made.policy)[1 - player] <= before[1 - player] + NEVER_ABOVE
     assert sum(best_response_values(form(name), both.policy)) <= 0.7 * sum(before)
-
-
-def lowest_index(values, weights, k, rng):
-    """Choose the first k histories."""
-    return np.arange(min(k, len(values)))
-
-
-@pytest.mark.parametrize("generator", ["random", pytest.param("lowest-index", marks=pytest.mark.long)])
-def test_workers_give_the_same_strategy_and_refuse_parts_that_cannot_be_sent(generator, parts_forgotten):
-    prepared, policy = context(KUHN), blueprint(KUHN)
-    register_generator("lowest-index", lowest_index)
-    register_generator("not-to-send", lambda *given: lowest_index(*given))
-    config = preset("gs2-r", generator=generator, k=1, iterations=20)
-    one, shared = (
-        refine_policy(prepared, policy, 1, config, RefineOptions(mode="independent", seed=3, workers=workers))
-        for workers in (1, 2)
-    )
-    assert np.array_equal(one.policy, shared.policy) and len(one.searches) == len(shared.searches)
-    with pytest.raises(ConfigError, match=r"the generator must be one that pickle can send.*workers=1"):
-        refine_policy(
-            *(prepared, policy, 1, config.replace(generator="not-to-send")),
-            RefineOptions(mode="nested", workers=2),
-        )
-
-
-def test_workers_of_a_script_that_calls_without_a_guard_are_explained(tmp_path):
-    script = tmp_path / "script.py"
-    script.write_text(
-        "import gs2, games\n"
-        "from cfr.policies.policy import uniform_policy\n"
-        "context = gs2.SearchContext(games.load_game('kuhn_poker'))\n"
-        "gs2.refine_policy(context, uniform_policy(context.tree), 0, gs2.preset('resolve', iterations=1),\n"
-        "                  gs2.RefineOptions(workers=2))\n"
-    )
-    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=PATIENCE)
-    assert done.returncode == 1
-    assert "ConfigError: refine_policy: every process must answer" in done.stderr.strip().splitlines()[-1]
-    assert "__main__" in done.stderr
 
 
 def test_nested_searches_see_those_above_them():
