@@ -62,8 +62,8 @@ class SearchAgent:
         Raises ConfigError for a search that needs a larger part of the game than fits.
         """
         self.name, self.blueprint, self.config, self.seed = name, blueprint, config, seed
-        self._game, self._views = game, cache(self._listed)
-        self._views(0)  # what cannot be searched is better known before the first game
+        self._game, self._shared = game, cache(self._listed)
+        self._shared(0)  # what cannot be searched is better known before the first game
         # Which actions are kept may be asked at the state played only where its hidden part cannot answer.
         self._kept = None if values_histories(blueprint) else kept_actions(blueprint, config)
         self._known: OrderedDict[tuple[int, ...], NDArray[np.float64]] = OrderedDict()
@@ -72,7 +72,7 @@ class SearchAgent:
     @property
     def listed(self) -> bool:
         """Whether every search has all of the game's histories, and draws none."""
-        return self._game.num_players == 2 and bool(self._views(0))
+        return self._game.num_players == 2 and bool(self._shared(0))
 
     def __call__(self, decisions: Decisions) -> NDArray[np.float64]:
         """Return the probability of each action, [m] float64, by a search at each infoset."""
@@ -92,7 +92,7 @@ class SearchAgent:
         came here, and for an only action. The search is the one that answers the decision.
         """
         game, past, alone, name = one.game, one.past, len(one.actions) == 1, _name(one)
-        if alone or past is None or self._views(name[0] if game.num_players > 2 else 0):
+        if alone or past is None or self._shared(name[0] if game.num_players > 2 else 0):
             return None
         (row,) = one.rows.tolist()
         rows = refine_and_judge(game, self.blueprint, past.of(row).of(name[0]), self.config, self._dice(name))
@@ -114,30 +114,25 @@ class SearchAgent:
     def _dice(self, name: tuple[int, ...]) -> np.random.Generator:
         return np.random.default_rng([self.seed, *name])
 
-    def _listed(self, seat: int) -> list[tuple[SearchContext, Strategy]]:
-        """Return what a seat's searches share, for each opponent that they see; nothing where they draw.
+    def _listed(self, seat: int) -> tuple[SearchContext, Strategy] | None:
+        """Return what a seat's searches share; None where they draw.
 
         Where the game's tree fits it is grown, one tree for both seats of a game of two.
         """
-        found = []
-        for view, plays in seen_by(self._game, self.blueprint, seat, self.config):
-            context = listed_context(view, self.config)
-            found += [] if context is None else [(context, context.strategy(plays))]
-        return found
+        view, plays = seen_by(self._game, self.blueprint, seat, self.config)
+        context = listed_context(view, self.config)
+        return None if context is None else (context, context.strategy(plays))
 
     def _searched(self, one: Decisions, name: tuple[int, ...]) -> NDArray[np.float64]:
         """Return the answer of a search, by what the seat has seen where histories are drawn."""
         game, state, rng, (player, *key) = one.game, one.states[one.rows], self._dice(name), name
         named = Infoset(0 if game.num_players > 2 else player, tuple(key), "")
-        views = self._views(player if game.num_players > 2 else 0)
-        if views and not any(context.lacks(named) for context, _ in views):
-            found = []
-            for context, strategy in views:
-                number = context.infoset_number(named)
-                found.append(refine_infoset(context, strategy, number, self.config, rng).here(strategy))
-            mean: NDArray[np.float64] = np.mean(found, axis=0)
-            return mean
-        if views and needs_listing(self.config.to_json()):  # and who plays the blueprint never leads here
+        shared = self._shared(player if game.num_players > 2 else 0)
+        if shared is not None and not shared[0].lacks(named):
+            context, strategy = shared
+            number = context.infoset_number(named)
+            return refine_infoset(context, strategy, number, self.config, rng).here(strategy)
+        if shared and needs_listing(self.config.to_json()):  # and who plays the blueprint never leads here
             return np.asarray(self.blueprint.policy(game, state, player, one.table), np.float64)
         if self._kept is not None:
             left = self._kept(game, state, player, one.table)

@@ -26,7 +26,7 @@ PLAYING = ("blueprint", "greedy")
 CHOOSERS = ("opponents", "everyone")
 FREEZE = ("outside", "none")
 SCOPES = ("infoset", "subtree", "block")
-OPPONENTS = ("next", "each", "none")
+OPPONENTS = ("next", "none")
 CERTIFICATES = ("none", "margin", "anchored", "shared", "path", "statistical")
 
 
@@ -111,8 +111,7 @@ class SubgameConfig(Configuration):
     whole: nodes up to which a closure is generated whole, so that nothing stays in summary; 0 for never.
     plans: most plans of a summary; the subgame is solved again whenever one is added.
     opponent: in a game of more than two seats, who decides beside the searching seat, all others playing the
-        blueprint: "next", the next seat of another team; "each" in turn, one search for every seat of
-        another team and the mean of the answers; "none" (`gs2.search.histories.seats`).
+        blueprint: "next", the next seat of another team, or "none" (`gs2.search.histories.seats`).
     branches: actions that are kept at every infoset, those that the blueprint plays most often. None for all.
     beyond: what is played of the actions beyond the branches: never, or blueprint, each as often as by the
         blueprint, since nothing was learned of it.

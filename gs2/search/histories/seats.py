@@ -4,13 +4,11 @@ A search solves a game of two. In one of more seats it sees the searching seat a
 chance that plays the blueprint (`games.infosets.two_seats`). `opponent` of the configuration says which:
 
     next   the first seat of another team that comes after the searching one
-    each   every seat of another team in turn: one search for each, and the mean of their answers
     none   nobody: everyone else plays the blueprint, and actions are compared by what they gain against it
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -23,7 +21,6 @@ from games.infosets.trail import Trail, find_trail
 from games.infosets.two_seats import TwoSeatView, other_side
 from games.ragged import Ragged
 from games.support.array_types import Array
-from games.support.configuration import ConfigError
 from gs2.search.config.search import SearchConfig
 
 
@@ -63,26 +60,19 @@ class SeatBlueprint:
         return found
 
 
-def seat_views(game: Game, blueprint: Blueprint, seat: int, config: SearchConfig) -> list[SeatBlueprint]:
-    """Return the games of two that a search at one seat of a game solves, each with the blueprint there."""
-    rivals = other_side(game, seat)
-    chosen = config.subgame.opponent
+def seat_view(game: Game, blueprint: Blueprint, seat: int, config: SearchConfig) -> SeatBlueprint:
+    """Return the game of two that a search at one seat of a game solves, with the blueprint there."""
+    seats, decides = (seat, other_side(game, seat)[0]), config.subgame.opponent != "none"
     past = _believed(_quick(blueprint).policy, config.histories.slip, config.histories.belief)
-    return [
-        SeatBlueprint(
-            TwoSeatView(game, blueprint.policy, (seat, rival), decides=chosen != "none", past=past), blueprint
-        )
-        for rival in (rivals if chosen == "each" else rivals[:1])
-    ]
+    return SeatBlueprint(TwoSeatView(game, blueprint.policy, seats, decides=decides, past=past), blueprint)
 
 
-def seen_by(
-    game: Game, blueprint: Blueprint, seat: int, config: SearchConfig
-) -> Sequence[tuple[Game, Blueprint]]:
-    """Return the games that a search at one seat of any game solves: itself, if it has no more than two."""
+def seen_by(game: Game, blueprint: Blueprint, seat: int, config: SearchConfig) -> tuple[Game, Blueprint]:
+    """Return the game that a search at one seat of any game solves: itself, if it has no more than two."""
     if game.num_players <= 2:
-        return [(game, blueprint)]
-    return [(each.view, each) for each in seat_views(game, blueprint, seat, config)]
+        return game, blueprint
+    seen = seat_view(game, blueprint, seat, config)
+    return seen.view, seen
 
 
 def first_two(
@@ -94,12 +84,7 @@ def first_two(
             f"{game.name}: with {game.num_players} seats the infoset must be an Infoset or a Trail and the "
             f"blueprint a Blueprint; got {type(infoset).__name__} and {type(blueprint).__name__}"
         )
-    if config.subgame.opponent == "each":
-        raise ConfigError(
-            f"{game.name}: one search is explained at a time; got opponent = each, which makes several; "
-            "choose next or none"
-        )
-    seen = seat_views(game, blueprint, infoset.player, config)[0]
+    seen = seat_view(game, blueprint, infoset.player, config)
     there = seen.view.trail(infoset) if isinstance(infoset, Trail) else seen.view.infoset(infoset)
     return seen.view, seen, there
 

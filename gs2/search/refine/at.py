@@ -51,19 +51,15 @@ def refine_and_judge(
     The second row is the mean gain over the histories drawn, in payoffs of the player to act, before anything
     is solved; the third its standard error. Both are NaN for an action beyond the configured `branches`.
     """
-    found = []
-    for view, plays in seen_by(game, blueprint, trail.player, config):
-        there = view.trail(trail) if isinstance(view, TwoSeatView) and view is not game else trail
-        part = sample_tree(view, plays, there, config, rng, options.leaf)
-        here = refine_part(part, rng, options).here(part.strategy)
-        legal = part.legal()[1]
-        rows = np.full((3, len(legal.values)), np.nan)
-        rows[0] = part.whole(legal, here)
-        rows[1:, part.places(legal)] = _gains(part)
-        found.append(rows)
-    mean: NDArray[np.float64] = np.mean(found, axis=0)
-    mean[2] = np.sqrt(np.sum(np.array(found)[:, 2] ** 2, axis=0)) / len(found)
-    return mean
+    view, plays = seen_by(game, blueprint, trail.player, config)
+    there = view.trail(trail) if isinstance(view, TwoSeatView) and view is not game else trail
+    part = sample_tree(view, plays, there, config, rng, options.leaf)
+    here = refine_part(part, rng, options).here(part.strategy)
+    legal = part.legal()[1]
+    found = np.full((3, len(legal.values)), np.nan)
+    found[0] = part.whole(legal, here)
+    found[1:, part.places(legal)] = _gains(part)
+    return found
 
 
 def _gains(part: Part) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -14,7 +14,7 @@ from games.infosets.two_seats import TwoSeatView, other_side
 from gs2.policies.tabulate import policy_of
 from gs2.search.config.presets import preset
 from gs2.search.context import SearchContext
-from gs2.search.histories.seats import SeatBlueprint, seat_views
+from gs2.search.histories.seats import SeatBlueprint, seat_view
 from tests.games.random_games import RandomGame, RandomPlay, SelfDrawnGame, check_quickly
 from tests.games.trees import levels
 from tests.patience import amount
@@ -30,12 +30,12 @@ def rng(*seed: int) -> np.random.Generator:
 
 def views(game: Game, play: RandomPlay) -> list[SeatBlueprint]:
     """Return the game from every searching seat, against every opponent and against nobody."""
-    return [
-        seen
-        for seat in range(game.num_players)
-        for opponent in ("each", "none")
-        for seen in seat_views(game, play, seat, preset("rollout", slip=0.0, opponent=opponent))
-    ]
+    found = []
+    for seat in range(game.num_players):
+        views = [TwoSeatView(game, play.policy, (seat, rival)) for rival in other_side(game, seat)]
+        found += [SeatBlueprint(view, play) for view in views]
+        found.append(seat_view(game, play, seat, preset("rollout", slip=0.0, opponent="none")))
+    return found
 
 
 def at_random(game: Game, tree: FlatTree, count: int, seed: int) -> list[Trail]:
@@ -68,7 +68,7 @@ def test_a_view_from_two_seats_keeps_the_contract_of_a_game(teams: tuple[int, ..
 def test_views_of_climbing_games_keep_the_contract(name: str) -> None:
     game = load_game(name)
     for seat in (0, 1):
-        seen = seat_views(game, RandomPlay(seat), seat, preset("rollout", slip=0.0))[0]
+        seen = seat_view(game, RandomPlay(seat), seat, preset("rollout", slip=0.0))
         assert not check_quickly(seen.view, rng(1), max_width=15).complete
 
 

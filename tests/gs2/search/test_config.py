@@ -42,7 +42,7 @@ from gs2.search.config.stages import (
 )
 from gs2.search.context import SearchOptions, Strategy
 from gs2.search.explain import solve_infoset
-from gs2.search.histories.seats import seat_views
+from gs2.search.histories.seats import seat_view
 from gs2.search.pipeline import refine_infoset
 from gs2.search.refine.policy_only import PolicyOnly, UniformPlay
 from gs2.search.refine.whole import RefineOptions, refine_policy
@@ -173,7 +173,7 @@ def is_read(reads: Reads, config: SearchConfig, name: str, seed: int) -> bool:
         return name in reads.seen
     if name == "opponent":  # of games of more than two seats
         many = load_game("doudizhu(ranks=1)")
-        seat_views(many, PolicyOnly(UniformPlay()), 0, traced)
+        seat_view(many, PolicyOnly(UniformPlay()), 0, traced)
         return name in reads.seen
     if name in ("source", *DRAWN):
         drawn = traced if name == "source" else with_fields(traced, source="sampled")

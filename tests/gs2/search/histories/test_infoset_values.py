@@ -24,7 +24,7 @@ from gs2.search.histories.sampled_growth import (
     LikeliestBranches,
     root_reach,
 )
-from gs2.search.histories.seats import SeatBlueprint, seat_views
+from gs2.search.histories.seats import SeatBlueprint, seat_view
 from gs2.search.refine.policy_only import PlayedStrategy, PolicyOnly, UniformPlay
 from tests.games.random_games import RandomGame, RandomPlay
 from tests.gs2.search.setting import LEDUC, LIARS_DICE, context, random_policy, rng
@@ -188,7 +188,7 @@ def test_an_agents_answer_does_not_depend_on_what_is_hidden(method: str) -> None
 def test_a_view_from_two_seats_says_what_its_blueprint_says() -> None:
     game = RandomGame(1, teams=(0, 1, 2))
     for blueprint, hidden in ((RandomPlay(1), False), (PolicyOnly(RandomPlay(1)), True)):
-        (seen,) = seat_views(game, blueprint, 0, preset("rollout"))
+        seen = seat_view(game, blueprint, 0, preset("rollout"))
         assert isinstance(seen, SeatBlueprint)
         assert values_histories(blueprint) == values_histories(seen) == hidden
 

@@ -12,8 +12,8 @@ from cfr.best_response import counterfactual_values
 from cfr.tree import grow
 from games import Game, Infoset, Ragged, load_game
 from games.infosets.trail import SeatTrail, Trail, trails_along
+from games.infosets.two_seats import TwoSeatView, other_side
 from games.support.array_types import Array
-from games.support.configuration import ConfigError
 from gs2.parts import check_leaf_of, register_leaf
 from gs2.play.agent_names import load_game_agent, load_searched
 from gs2.play.game_pairs import play_agents
@@ -23,7 +23,7 @@ from gs2.search.config.search import SearchConfig
 from gs2.search.context import SearchContext
 from gs2.search.explain import solve_infoset
 from gs2.search.histories.sampled_growth import LikeliestBranches
-from gs2.search.histories.seats import seat_views
+from gs2.search.histories.seats import SeatBlueprint, seat_view
 from gs2.search.refine.at import refine_at
 from gs2.search.refine.policy_only import PolicyOnly, UniformPlay
 from gs2.search.subgame.leaf import fresh_draws, play_out, rollout_leaf
@@ -55,7 +55,7 @@ def test_against_nobody_the_answer_is_a_best_response_to_the_blueprint(teams: tu
     for seed in range(amount(2, 1)):
         game, play = RandomGame(seed, teams=teams), RandomPlay(seed)
         for trail, _ in decisions(game, 3, seed):
-            seen = seat_views(game, play, trail.player, EXACT)[0]
+            seen = seat_view(game, play, trail.player, EXACT)
             context = SearchContext(seen.view)
             best = counterfactual_values(context.tree, context.strategy(seen).raw, 0, best_response=True)
             number = context.infoset_number(Infoset(0, tuple(map(int, trail.keys[-1])), ""))
@@ -74,21 +74,6 @@ def test_sampled_and_listed_searches_of_a_view_agree_where_everything_is_drawn()
         assert drawn.sampled is not None and drawn.sampled.complete and listed.sampled is None
         assert drawn.value == pytest.approx(listed.value, abs=1e-6)
         assert [row.q for row in drawn.actions] == pytest.approx([row.q for row in listed.actions], abs=1e-9)
-
-
-def test_each_opponent_in_turn_is_the_mean_of_the_searches_against_one() -> None:
-    game, play = RandomGame(5, teams=(0, 1, 0, 1)), RandomPlay(5)
-    config = preset("kluss", source="sampled", opponent="each", samples=500, companions=500, solver="lp")
-    for trail, _ in decisions(game, 2, 2):
-        alone = [
-            refine_at(seen.view, seen, seen.view.trail(trail), config, rng(4))
-            for seen in seat_views(game, play, trail.player, config)
-        ]
-        assert len(alone) == 2
-        found = refine_at(game, play, trail, config, rng(4))
-        assert found == pytest.approx(np.mean(alone, axis=0), abs=1e-6)
-    with pytest.raises(ConfigError, match="one search is explained at a time"):
-        solve_infoset(game, play, trail, config, rng(0))
 
 
 def test_what_the_blueprint_of_others_never_leads_to_is_searched_by_drawing() -> None:
@@ -125,12 +110,15 @@ def test_a_leaf_value_of_ones_own_is_checked_as_it_is_asked_about_two_of_many_se
 def test_where_nature_rules_out_an_infoset_what_is_drawn_still_has_perfect_recall() -> None:
     game, play = RandomGame(177, public=False, teams=(0, 1, 2, 3)), RandomPlay(177, zeros=0.5)
     ((trail, _),) = decisions(game, 1, 177)
-    config = preset("gs2-r", opponent="each", samples=300, freeze="none", k=1, iterations=10)
-    assert refine_at(game, play, trail, config, rng(0)).sum() == pytest.approx(1)
+    config = preset("gs2-r", samples=300, freeze="none", k=1, iterations=10)
+    for rival in other_side(game, trail.player):
+        view = TwoSeatView(game, play.policy, (trail.player, rival))
+        found = refine_at(view, SeatBlueprint(view, play), view.trail(trail), config, rng(0))
+        assert found.sum() == pytest.approx(1)
 
 
 @pytest.mark.parametrize(
-    "words", ["rollout:samples=6", "gs2-d:source=sampled,companions=3", "gs2-r:opponent=each"]
+    "words", ["rollout:samples=6", "gs2-d:source=sampled,companions=3", "gs2-r:opponent=none"]
 )
 def test_searching_agents_of_many_seats_play_and_answer_the_same_when_asked_again(words: str) -> None:
     game, payoffs = load_game("big2(players=3,ranks=3,suits=2)"), []
