@@ -365,7 +365,6 @@ STEPS = (
     ),
     *(
         "pipeline.certify",
-        "pipeline.with_certified",
         "pipeline.build_gadget",
         "pipeline.solve",
     ),
