@@ -3,7 +3,7 @@
 Each sample is a history of the infoset, played out with the refined policy and with the blueprint under the
 same luck; the difference of the two payoffs is its gain. There is a column of gains for every way in which
 the others may play: the blueprint, and each of their continuations. The refined policy is kept if the mean
-gain is proved positive against the blueprint, and not below minus a tolerance against everything else.
+gain is proved positive against each of them.
 
 How it is proved. By betting: a gambler who starts with 1 bets on every next gain, at
 odds that are fair if the mean is what it must not be, never more than can be lost. Fair odds make nobody
@@ -14,8 +14,7 @@ always and lose as much at once in a hundred games pass it in six cases of ten a
 loss was not seen.
 
 How many tests. All columns must pass, so each is tested at the whole α: where any gain is really too low, its
-own test passes with probability α at most (intersection-union test). Of several mixing weights the best that
-passes is taken, so α is divided among the weights (union bound).
+own test passes with probability α at most (intersection-union test).
 
 Importance weights. Gains are multiplied by them before they are tested; whether the weighted mean is above a
 number does not depend on their scale. They are taken as given and to be no larger than the largest of them.
@@ -57,19 +56,17 @@ class GainRule:
 
     most_lost: the largest loss that one sample can be, in payoffs; the width of the payoff range always is.
     confidence: probability with which a policy that gains nothing is not kept, in (0, 1).
-    tolerance: mean loss that is let pass against continuations, in payoffs; none is against the blueprint.
     Raises ConfigError for values out of range.
     """
 
     most_lost: float
     confidence: float = 0.95
-    tolerance: float = 0.0
 
     def __post_init__(self) -> None:
-        if not (0 < self.confidence < 1 and self.most_lost > 0 and self.tolerance >= 0):
+        if not (0 < self.confidence < 1 and self.most_lost > 0):
             raise ConfigError(
-                "certificate: confidence must be in (0, 1), most_lost positive and tolerance at least 0; got "
-                f"{self.confidence}, {self.most_lost} and {self.tolerance}"
+                "certificate: confidence must be in (0, 1) and most_lost positive; got "
+                f"{self.confidence} and {self.most_lost}"
             )
 
 
@@ -77,115 +74,83 @@ class GainRule:
 class Verdict:
     """What sampled gains came to.
 
-    weight: mixing weight of the refined policy that is kept; 0 if it is dropped.
-    row: of that weight among those tried; the first if none is kept.
-    mean, lower: [L, C] float64, mean gain of each mixing weight tried against each column, and its lower
-    confidence bound, in payoffs.
+    kept: whether the refined policy is.
+    mean, lower: [C] float64, mean gain against each column, and its lower confidence bound, in payoffs.
     samples: how many.
     """
 
-    weight: float
-    row: int
+    kept: bool
     mean: NDArray[np.float64]
     lower: NDArray[np.float64]
     samples: int
 
-    @property
-    def decision(self) -> str:
-        """Return "kept", "mixed" or "dropped"."""
-        if self.weight == 0:
-            return "dropped"
-        return "kept" if self.weight == 1 else "mixed"
-
     def text(self) -> str:
         """Return one sentence that says what was decided, and why."""
-        row = self.row
-        worst = int(np.argmin(self.lower[row]))
-        how = f"mixed in with weight {self.weight:g}" if self.decision == "mixed" else self.decision
+        worst = int(np.argmin(self.lower))
         against = "the blueprint" if worst == 0 else f"continuation {worst}"
         return (
-            f"the refined policy is {how}: over {self.samples} paired samples its gain is "
-            f"{self.mean[row, worst]:.3g}, proved to be at least {self.lower[row, worst]:.3g}, against "
+            f"the refined policy is {'kept' if self.kept else 'dropped'}: over {self.samples} paired samples "
+            f"its gain is {self.mean[worst]:.3g}, proved to be at least {self.lower[worst]:.3g}, against "
             f"{against}, where that is least"
         )
 
 
 def decide(
-    gains: NDArray[np.float64],
-    weights: NDArray[np.float64],
-    rule: GainRule,
-    *,
-    importance: NDArray[np.float64] | None = None,
+    gains: NDArray[np.float64], rule: GainRule, *, importance: NDArray[np.float64] | None = None
 ) -> Verdict:
-    """Return which of some mixing weights is proved to be worth playing; 0 if none is.
+    """Return whether a policy is proved to be worth playing.
 
-    gains: [n, L, C] float64, gain of each sample with each mixing weight against each column; column 0 is the
-    blueprint. weights: [L] float64 in (0, 1]. importance: [n] float64 >= 0, weights of the samples.
-    Of those that pass the one of the largest mean gain, over all columns, is taken.
+    gains: [n, C] float64, gain of each sample against each column; column 0 is the blueprint.
+    importance: [n] float64 >= 0, weights of the samples.
     Raises ConfigError for arrays of other shapes, gains or importance out of range.
     """
-    if gains.ndim != 3 or gains.shape[1] != len(weights) or gains.shape[2] == 0:
-        wanted = f"gains must be [samples, weights, columns] with {len(weights)} weights"
-        raise ConfigError(f"certificate: {wanted}; got {gains.shape}")
+    if gains.ndim != 2 or gains.shape[1] == 0:
+        raise ConfigError(f"certificate: gains must be [samples, columns]; got {gains.shape}")
     if gains.size and not gains.min() >= -rule.most_lost * (1 + 1e-9):
         raise ConfigError(
             f"certificate: no gain may be below minus most_lost, {-rule.most_lost:g}; got {gains.min():g}; "
             "pass the width of the payoff range"
         )
-    n, shape = len(gains), gains.shape[1:]
+    n, columns = gains.shape
     each = np.ones(n) if importance is None else np.asarray(importance, np.float64)
     if each.shape != (n,) or not np.all((each >= 0) & np.isfinite(each)):
         raise ConfigError("certificate: importance must be one finite weight of at least 0 for each sample")
     if not each.sum() > 0:
-        nothing = np.full(shape, -rule.most_lost)
-        return Verdict(0.0, 0, nothing, nothing, n)
-    level = (1 - rule.confidence) / len(weights)
-    allowed = np.full(shape[1], -rule.tolerance)
-    allowed[0] = 0.0
+        nothing = np.full(columns, -rule.most_lost)
+        return Verdict(False, nothing, nothing, n)
     mean = np.tensordot(each, gains, (0, 0)) / each.sum()
-    proved = _proved(gains, np.broadcast_to(allowed, shape), each, rule, level)
-    lower = _bounds(gains, each, rule, level)
+    proved = _proved(gains, np.zeros(columns), each, rule)
+    lower = _bounds(gains, each, rule)
     # The test says what is proved; a bound found by bisection agrees with it.
-    lower = np.where(proved, np.maximum(lower, allowed), np.minimum(lower, allowed))
-    passed = np.all(proved, axis=1)
-    weight, row = 0.0, 0
-    if passed.any():
-        row = int(np.flatnonzero(passed)[np.argmax(mean.mean(axis=1)[passed])])
-        weight = float(weights[row])
-    return Verdict(weight, row, mean, lower, n)
+    lower = np.where(proved, np.maximum(lower, 0.0), np.minimum(lower, 0.0))
+    return Verdict(bool(proved.all()), mean, lower, n)
 
 
 def _proved(
-    gains: NDArray[np.float64],
-    least: NDArray[np.float64],
-    each: NDArray[np.float64],
-    rule: GainRule,
-    level: float,
+    gains: NDArray[np.float64], least: NDArray[np.float64], each: NDArray[np.float64], rule: GainRule
 ) -> NDArray[np.bool_]:
-    """Return for which columns a mean above `least` is proved, [...] bool."""
-    wide = each.reshape(-1, *(1,) * least.ndim)
+    """Return for which columns a mean above `least` is proved, [C] bool."""
+    wide = each[:, None]
     x = wide * (gains - least)
     # No term of x is below minus this.
     bound = np.maximum(each.max() * (rule.most_lost + least), np.finfo(float).tiny)
-    place = np.arange(1, len(x) + 1).reshape(-1, *(1,) * least.ndim)
+    place = np.arange(1, len(x) + 1)[:, None]
     mean = np.cumsum(x, axis=0) / (place + 1)
     spread = (PRIOR_VARIANCE * bound**2 + np.cumsum((x - mean) ** 2, axis=0)) / (place + 1)
     stake = np.zeros_like(x)
     np.divide(mean[:-1], spread[:-1] + mean[:-1] ** 2, out=stake[1:], where=mean[:-1] > 0)
     money = np.cumsum(np.log1p(np.minimum(stake, MOST_STAKED / bound) * x), axis=0)
-    won: NDArray[np.bool_] = np.asarray(money.max(axis=0) >= -np.log(level))
+    won: NDArray[np.bool_] = np.asarray(money.max(axis=0) >= -np.log(1 - rule.confidence))
     return won
 
 
-def _bounds(
-    gains: NDArray[np.float64], each: NDArray[np.float64], rule: GainRule, level: float
-) -> NDArray[np.float64]:
-    """Return the lower bound of each column's mean, [...] float64."""
+def _bounds(gains: NDArray[np.float64], each: NDArray[np.float64], rule: GainRule) -> NDArray[np.float64]:
+    """Return the lower bound of each column's mean, [C] float64."""
     low = np.full(gains.shape[1:], -rule.most_lost)
     high = np.maximum(np.tensordot(each, gains, (0, 0)) / each.sum(), low)
     for _ in range(STEPS):
         middle = (low + high) / 2
-        won = _proved(gains, middle, each, rule, level)
+        won = _proved(gains, middle, each, rule)
         low, high = np.where(won, middle, low), np.where(won, high, middle)
     return low
 
@@ -209,14 +174,12 @@ def strategy_payoffs(
     return found if player == 0 else found.swapaxes(1, 2)
 
 
-SHARES = (1.0, 0.75, 0.5, 0.25)
-"""Shares of the anchor that are tried where a tolerance lets losses pass; without one all pass or none."""
 TRIALS = 1
 """Word of the luck in trials, which is not that at the leaves of what they judge."""
 
 
 def sampled_verdict(search: Search, refined: Strategy, considered: Considered) -> Verdict:
-    """Return whether paired rollouts prove that a refined strategy gains at an infoset, and its weight.
+    """Return whether paired rollouts prove that a refined strategy gains at an infoset.
 
     Histories of the infoset are drawn by the reach of chance and everyone under the old strategy, so that
     samples count alike. Of the search's options `luck` seeds what is drawn and played; `trials` draws the
@@ -237,9 +200,6 @@ def sampled_verdict(search: Search, refined: Strategy, considered: Considered) -
     old = plays[0]
     against = continuation_blueprints(old, safety.against)
     payoffs = strategy_payoffs(game, states, player, plays, against, rng)
-    weights = safety.anchor * np.array(SHARES if safety.tolerance > 0 else SHARES[:1])
-    span = payoff_span(game)
-    rule = GainRule(span, safety.confidence, safety.tolerance * span)
-    old_payoffs, new_payoffs = payoffs[:, None, 0], payoffs[:, None, 1]
-    gains = old_payoffs + weights[:, None] * (new_payoffs - old_payoffs) - old_payoffs
-    return decide(gains, weights, rule, importance=importance)
+    # Mixed in with the anchor's weight it gains that share.
+    gains = payoffs[:, 0] + safety.anchor * (payoffs[:, 1] - payoffs[:, 0]) - payoffs[:, 0]
+    return decide(gains, GainRule(payoff_span(game), safety.confidence), importance=importance)

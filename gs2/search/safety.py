@@ -188,10 +188,9 @@ def certify(search: Search, considered: Considered, proposal: Proposal) -> Certi
         return Certified(config.safety.anchor, slots, mixed, considered, considered.alternative, solved)
     if config.safety.certificate == "statistical":
         verdict = sampled_verdict(search, strategy.with_changes(slots, new), considered)
-        mixed = change.mix(verdict.weight) if verdict.weight else change.old
-        return Certified(
-            verdict.weight, slots, mixed, considered, considered.alternative, solved, verdict.text()
-        )
+        weight = config.safety.anchor if verdict.kept else 0.0
+        mixed = change.mix(weight) if weight else change.old
+        return Certified(weight, slots, mixed, considered, considered.alternative, solved, verdict.text())
     if config.safety.scope == "block" and config.subgame.rest != "summary":
         considered = cover(search, considered, slots)
     response = OpponentResponse(search, considered, np.arange(len(considered.nodes)))

@@ -134,7 +134,7 @@ def unread_fields(values: Mapping[str, Any]) -> dict[str, str]:
     read(["iterations", "target"], iterates, f"solver = cfr or anchored (it is {solver})")
     read(OF_AN_ANCHOR, solver == "anchored", f"solver = anchored (it is {solver})")
     tried = not steps and values["certificate"] == "statistical"
-    read(["confidence", "trials", "against", "tolerance"], tried, f"certificate = statistical {judge}")
+    read(["confidence", "trials", "against"], tried, f"certificate = statistical {judge}")
     read(["k"], chooses, choice)
     summary = ("whole", "plans", "fallback_k")
     read(summary, chooses, choice)

@@ -244,8 +244,7 @@ class SafetyConfig(Configuration):
         what the opponent may hold.
     confidence: of a statistical certificate, probability in (0, 1) that what gains nothing is not kept.
     trials: paired rollouts that it makes. against: what the opponents play in them, continuations by name,
-        the blueprint first. tolerance: mean loss that it lets pass against the others, as a share of the
-        payoff range; smaller weights of the refined strategy are then tried as well.
+        the blueprint first.
     scope: what a search replaces: "infoset": the strategy there; "subtree": and at the player's infosets
         below; "block": at every infoset solved.
     """
@@ -257,7 +256,6 @@ class SafetyConfig(Configuration):
     confidence: float = attrs.field(default=0.95, validator=real(0, 1, above=True, below=True))
     trials: int = attrs.field(default=200, validator=integer(1))
     against: str = attrs.field(default="blueprint", validator=_known_continuations)
-    tolerance: float = attrs.field(default=0.0, validator=real(0))
 
     def check(self) -> None:
         """Raise ConfigError where a statistical certificate does not begin with the blueprint."""

@@ -52,15 +52,14 @@ NOTHING = pytest.mark.parametrize("draw", [normal, rare_loss, sparse, lottery])
 RULE = GainRule(6.0)
 
 
-def keep_rate(draw, n: int, rule: GainRule, *, weights: int = 1, columns: int = 1) -> float:
+def keep_rate(draw, n: int, rule: GainRule, *, columns: int = 1) -> float:
     """Return how often gains of mean 0 in one column, and large ones in the others, are kept."""
-    tried = np.linspace(1, 0.25, weights)
     kept = 0
     for run in range(RUNS):
         rng = np.random.default_rng([run, n])
         gains = np.full((n, columns), 1.0)
         gains[:, columns - 1] = draw(rng, n)
-        kept += decide(tried[:, None] * gains[:, None], tried, rule).weight > 0
+        kept += decide(gains, rule).kept
     return kept / RUNS
 
 
@@ -73,8 +72,8 @@ def test_what_gains_nothing_is_kept_no_oftener_than_allowed(draw, n: int) -> Non
 
 @NOTHING
 @pytest.mark.some(2)
-def test_nor_with_several_columns_and_mixing_weights(draw) -> None:
-    assert keep_rate(draw, 60, RULE, weights=4, columns=3) <= LEVEL + SLACK
+def test_nor_with_several_columns(draw) -> None:
+    assert keep_rate(draw, 60, RULE, columns=3) <= LEVEL + SLACK
 
 
 def test_importance_weights_count() -> None:
@@ -83,82 +82,66 @@ def test_importance_weights_count() -> None:
     for run in range(RUNS):
         rng = np.random.default_rng(run)
         kind = rng.random(150) < 0.2
-        gains = rng.normal(np.where(kind, -1.0, 1.0), 0.5)[:, None, None]
+        gains = rng.normal(np.where(kind, -1.0, 1.0), 0.5)[:, None]
         gains = np.clip(gains, -6, 6)
-        kept += decide(gains, np.ones(1), RULE, importance=np.where(kind, 4.0, 1.0)).weight > 0
-        wrong += decide(gains, np.ones(1), RULE).weight > 0
+        kept += decide(gains, RULE, importance=np.where(kind, 4.0, 1.0)).kept
+        wrong += decide(gains, RULE).kept
     assert kept / RUNS <= LEVEL + SLACK
     assert wrong / RUNS > 0.9
     # Their scale does not count.
     some = np.abs(np.random.default_rng(0).normal(size=150))
-    one = decide(gains, np.ones(1), RULE, importance=some)
-    two = decide(gains, np.ones(1), RULE, importance=1e-3 * some)
+    one = decide(gains, RULE, importance=some)
+    two = decide(gains, RULE, importance=1e-3 * some)
     np.testing.assert_allclose(one.lower, two.lower, atol=1e-9)
 
 
 def test_a_real_gain_is_proved_with_enough_samples() -> None:
     rates = []
     for n in (30, 300, 1000):
-        draws = (np.random.default_rng([run, n]).normal(0.3, 1.0, (n, 1, 2)) for run in range(40))
-        kept = [decide(np.clip(gains, -6, 6), np.ones(1), RULE).decision == "kept" for gains in draws]
+        draws = (np.random.default_rng([run, n]).normal(0.3, 1.0, (n, 2)) for run in range(40))
+        kept = [decide(np.clip(gains, -6, 6), RULE).kept for gains in draws]
         rates.append(np.mean(kept))
     assert rates[0] <= rates[1] <= rates[2] == 1.0
     assert rates[1] > 0.7
 
 
-def lower_bounds(gains: np.ndarray, rule: GainRule) -> np.ndarray:
-    """Return the lower bound of each column's mean."""
-    return decide(gains[:, None], np.ones(1), rule).lower[0]
-
-
 @NOTHING
 def test_bounds_lie_below_the_mean_and_rise_with_the_samples(draw) -> None:
     gains = np.stack([draw(np.random.default_rng(k), 2000) for k in range(4)], axis=1)
-    few, many = lower_bounds(gains[:100], RULE), lower_bounds(gains, RULE)
+    few, many = decide(gains[:100], RULE).lower, decide(gains, RULE).lower
     assert np.all(few <= gains[:100].mean(axis=0) + 1e-9)
     assert np.all(many <= gains.mean(axis=0) + 1e-9)
     assert many.mean() > few.mean()
     assert np.all(many <= 0.25)
-    surer = lower_bounds(gains, GainRule(6.0, 0.999))
+    surer = decide(gains, GainRule(6.0, 0.999)).lower
     assert np.all(surer <= many + 1e-9)
 
 
-def test_every_column_must_pass_and_continuations_have_a_tolerance() -> None:
+def test_every_column_must_pass() -> None:
     rng = np.random.default_rng(1)
     good = np.clip(rng.normal(1.0, 0.5, 400), -6, 6)
     poor = np.clip(rng.normal(-0.3, 0.5, 400), -6, 6)
-    both = np.stack([good, poor], axis=1)[:, None]
-    one = np.ones(1)
-    assert decide(both[:, :, :1], one, RULE).decision == "kept"
-    assert decide(both, one, RULE).decision == "dropped"
-    assert decide(both, one, GainRule(6.0, tolerance=0.5)).decision == "kept"
-    # The tolerance is for continuations, not for the blueprint.
-    assert decide(both[:, :, ::-1], one, GainRule(6.0, tolerance=0.5)).decision == "dropped"
-    # A smaller share of a loss may be let pass where the whole is not.
-    weights = np.array([1.0, 0.5, 0.25])
-    shared = weights[:, None] * both
-    found = decide(shared, weights, GainRule(6.0, tolerance=0.25))
-    assert found.decision == "mixed"
-    assert found.weight == 0.5
-    assert "mixed in with weight 0.5" in found.text()
-    assert "continuation 1" in decide(both, one, RULE).text()
+    both = np.stack([good, poor], axis=1)
+    alone, found = decide(both[:, :1], RULE), decide(both, RULE)
+    assert alone.kept and "the refined policy is kept" in alone.text()
+    assert not found.kept and "is dropped" in found.text() and "continuation 1" in found.text()
 
 
 def test_nothing_is_said_of_no_samples() -> None:
-    nothing = decide(np.zeros((0, 1, 2)), np.ones(1), RULE)
-    weightless = decide(np.ones((5, 1, 1)), np.ones(1), RULE, importance=np.zeros(5))
-    assert nothing.decision == weightless.decision == "dropped" and nothing.samples == 0
-    assert np.array_equal(lower_bounds(np.zeros((0, 2)), RULE), [-6, -6])
+    nothing = decide(np.zeros((0, 2)), RULE)
+    weightless = decide(np.ones((5, 1)), RULE, importance=np.zeros(5))
+    assert not nothing.kept and not weightless.kept and nothing.samples == 0
+    assert np.array_equal(nothing.lower, [-6, -6])
 
 
 def test_what_makes_no_sense_is_refused() -> None:
-    one, none = np.ones(1), np.zeros((3, 1, 1))
+    none = np.zeros((3, 1))
     for says, ask in (
         ("confidence", lambda: GainRule(6.0, 1.0)),
         ("most_lost", lambda: GainRule(0.0)),
-        ("no gain may be below", lambda: decide(none - 7.0, one, RULE)),
-        ("importance", lambda: decide(none, one, RULE, importance=np.full(3, -1.0))),
-        ("gains must be", lambda: decide(np.zeros((3, 2, 1)), one, RULE)),
+        ("no gain may be below", lambda: decide(none - 7.0, RULE)),
+        ("importance", lambda: decide(none, RULE, importance=np.full(3, -1.0))),
+        ("gains must be", lambda: decide(np.zeros((3, 2, 1)), RULE)),
     ):
         with pytest.raises(ConfigError, match=says):
             ask()

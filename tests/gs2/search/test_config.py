@@ -100,7 +100,6 @@ VALUES: dict[str, tuple] = {
     "confidence": (0.95, 0.5),
     "trials": (200, 5),
     "against": ("blueprint", "blueprint+uniform"),
-    "tolerance": (0.0, 0.1),
     "branches": (None, 6),
     "beyond": ("never", "blueprint"),
     "doubt": (0.0, 1.0),

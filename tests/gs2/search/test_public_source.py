@@ -264,7 +264,7 @@ def test_the_fields_tried_are_all_that_can_be_set_on_a_public_tree() -> None:
         ),
         *("step", "unit", "caution", "magnet", "extragradient", "robust", "temperature"),
         *("opponent_temperature", "doubt"),
-        *("confidence", "trials", "against", "tolerance"),
+        *("confidence", "trials", "against"),
     }
 
 

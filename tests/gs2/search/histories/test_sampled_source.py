@@ -461,7 +461,7 @@ def test_the_blueprint_is_played_wherever_the_strategies_do_not_differ_from_it()
         {"depth": 1, "leaf": "value", "branches": 2},
         {"branches": 1},
         {"companions": 0},
-        {"companions": 0, "depth": 2, "leaf": "value", "tolerance": 0.1, "against": "blueprint+greedy"},
+        {"companions": 0, "depth": 2, "leaf": "value", "against": "blueprint+greedy"},
         {"explore": 0.0, "slip": 0.1},
     ],
 )
