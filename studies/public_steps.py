@@ -245,7 +245,7 @@ def step_everywhere(
             del met  # of a large game there is room for few
             worth.append(against)
             sizes.append(sized)
-        after.append(_stepped(strategy, seat, np.stack(worth), sizes[0], config, reached[seat]))
+        after.append(_stepped(strategy, seat, np.stack(worth), sizes[0], reached[seat]))
     return PublicPolicy(strategy.tree, (after[0], after[1]))
 
 
@@ -265,7 +265,7 @@ def _answers(
     plain, best = [], []
     for seat in (0, 1):
         worth, sizes = kept.action_values(seat, found, sized=True)
-        plain.append(_stepped(strategy, seat, worth[None], sizes, config, always[seat]))
+        plain.append(_stepped(strategy, seat, worth[None], sizes, always[seat]))
         probs = strategy.rows[seat].copy()
         for node in np.flatnonzero(tree.player == seat).tolist():
             rows = slice(int(tree.row[node]), int(tree.row[node]) + len(_edges(tree, node)))
@@ -280,7 +280,6 @@ def _stepped(
     seat: int,
     worth: NDArray[np.float64],
     sizes: NDArray[np.float64],
-    config: SearchConfig,
     stepping: NDArray[np.bool_],
 ) -> NDArray[np.float64]:
     """Return a seat's policy, [rows, wide], after steps up what its actions are worth to it.
@@ -288,14 +287,13 @@ def _stepped(
     worth: [answers, rows, private states]. sizes: [n, private states]. stepping: the same, where to step.
     """
     tree = strategy.tree
-    magnet = config.solve.magnet * payoff_span(tree.game)
     probs = strategy.rows[seat].copy()
     for node in np.flatnonzero((tree.player == seat) & stepping.any(axis=1)).tolist():
         lanes = np.flatnonzero(stepping[node])
         first = int(tree.row[node])
         rows = slice(first, first + len(_edges(tree, node)))
         values = worth[:, rows, lanes].swapaxes(1, 2)
-        new = step_up(values, strategy.probs(node)[lanes], sizes[node, lanes][:, None], magnet)
+        new = step_up(values, strategy.probs(node)[lanes], sizes[node, lanes][:, None])
         probs[rows, lanes] = new.T
     return probs
 

@@ -1,4 +1,4 @@
-"""One step of magnetic mirror descent at an infoset, from all or a weighted few of its histories."""
+"""One step of mirror descent at an infoset, from all or a weighted few of its histories."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def step_from(
     answer's deviation and noise set the price.
     """
     step = step_size(seen, old, config, span)
-    return step_up(np.stack([seen.mean, *others]), old, step, config.magnet * span)
+    return step_up(np.stack([seen.mean, *others]), old, step)
 
 
 def step_size(seen: KeptValues, old: NDArray[np.float64], config: SolveConfig, span: float) -> float:
@@ -148,10 +148,7 @@ def plain_size(
 
 
 def step_up(
-    values: NDArray[np.float64],
-    old: NDArray[np.float64],
-    step: float | NDArray[np.float64],
-    magnet: float,
+    values: NDArray[np.float64], old: NDArray[np.float64], step: float | NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Return the policies after the steps whose least gain against n answers is largest, of old's shape.
 
@@ -159,16 +156,16 @@ def step_up(
     action values, the mixture against which it would gain least; here the best of a grid of `PARTS`.
 
     values: [n, a] float64, action values against each answer, or [n, m, a] at m infosets. old: [a] or [m, a]
-    float64. step: η > 0, or [m, 1]. magnet: as of `mirror_descent_step`.
+    float64. step: η > 0, or [m, 1].
     """
     if len(values) == 1:
-        return mirror_descent_step(old, values[0], step=step, magnet=magnet)
+        return mirror_descent_step(old, values[0], step=step)
     gains = np.tensordot(mixtures(len(values)), values - (values * old).sum(axis=-1, keepdims=True), 1)
     logits = np.log(np.maximum(old, LEAST_PROBABILITY)) + step * gains
     most = logits.max(axis=-1, keepdims=True)
     worth = most + np.log(np.exp(logits - most).sum(axis=-1, keepdims=True))
     worst = np.take_along_axis(gains, worth.argmin(axis=0)[None], axis=0)[0]
-    return mirror_descent_step(old, worst, step=step, magnet=magnet)
+    return mirror_descent_step(old, worst, step=step)
 
 
 @cache
@@ -180,22 +177,15 @@ def mixtures(n: int) -> NDArray[np.float64]:
 
 
 def mirror_descent_step(
-    policy: NDArray[np.float64],
-    q: NDArray[np.float64],
-    *,
-    step: float | NDArray[np.float64],
-    magnet: float = 0.0,
+    policy: NDArray[np.float64], q: NDArray[np.float64], *, step: float | NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Return the policy after one step up the action values, [a] float64, or [n, a] at n infosets at once.
 
     policy: [a] float64, the policy now; a small floor keeps actions of probability zero alive.
     q: [a] float64, action values. step: step size η > 0, in inverse units of q; [n, 1] of n infosets.
-    magnet: pull α >= 0 towards uniform play, ρ.
-    Source: Sokota et al. 2023: π' ∝ (π · ρ^(αη) · e^(ηq))^(1 / (1 + αη)).
+    Source: Sokota et al. 2023, without a magnet: π' ∝ π · e^(ηq).
     """
-    pulled = magnet * step * np.log(1.0 / policy.shape[-1])
-    logits = np.log(np.maximum(policy, LEAST_PROBABILITY)) + pulled + step * q
-    logits /= 1.0 + magnet * step
+    logits = np.log(np.maximum(policy, LEAST_PROBABILITY)) + step * q
     weights: NDArray[np.float64] = np.exp(logits - logits.max(axis=-1, keepdims=True))
     weights /= weights.sum(axis=-1, keepdims=True)
     return weights

@@ -42,7 +42,7 @@ OF_A_SUBGAME = (
     "scope",
 )
 """Fields that say which subgame is solved and what of it is kept."""
-OF_A_STEP = ("step", "unit", "caution", "magnet", "extragradient", "robust")
+OF_A_STEP = ("step", "unit", "caution", "extragradient", "robust")
 OF_AN_ANCHOR = ("temperature", "opponent_temperature", "doubt")
 """Fields of the solvers mirror-descent and anchored alone."""
 CHOICES = frozenset(OF_A_SUBGAME) - {"entry_floor", "branches"}

@@ -195,7 +195,6 @@ class SolveConfig(Configuration):
     caution: of mirror-descent from histories kept, drawn or played out: the price of a nat is multiplied by
         1 + caution · noise² / signal², the squares of the action values' standard errors and of what they
         say (`KeptValues.noise_share`, `ActionErrors.share`); of all, with exact values, the noise is 0.
-    magnet: pull of mirror-descent towards uniform play, in payoffs over the payoff range.
     extragradient: whether a step of mirror-descent is taken against opponents that answer: below the infoset
         they play as after a step of their own from the strategy refined. Source: Korpelevich 1976.
     robust: with extragradient, whether the step must gain against two more answers as well: the best action
@@ -215,7 +214,6 @@ class SolveConfig(Configuration):
     step: float = attrs.field(default=10.0, validator=real(0, above=True))
     unit: str = attrs.field(default="range", validator=one_of(UNITS))
     caution: float = attrs.field(default=0.0, validator=real(0))
-    magnet: float = attrs.field(default=0.0, validator=real(0))
     extragradient: bool = attrs.field(default=False, validator=flag)
     robust: bool = attrs.field(default=False, validator=flag)
     temperature: float = attrs.field(default=0.02, validator=real(0))

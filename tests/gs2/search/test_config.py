@@ -92,7 +92,6 @@ VALUES: dict[str, tuple] = {
     "step": (10.0, 0.5),
     "unit": UNITS,
     "caution": (0.0, 4.0),
-    "magnet": (0.0, 0.2),
     "extragradient": (False, True),
     "robust": (False, True),
     "temperature": (0.02, 0.0, 0.5),
@@ -263,7 +262,7 @@ def test_an_accepted_configuration_runs() -> None:
         ({"solver": "anchored", "gamma": 1.0}, "gamma needs solver = cfr"),
         ({"trials": 5}, "trials needs certificate = statistical"),
         ({"step": 3.0}, "step needs solver = mirror-descent"),
-        ({"magnet": 0.1}, "magnet needs solver = mirror-descent"),
+        ({"step": 0.1}, "step needs solver = mirror-descent"),
         ({"doubt": 1.0}, "doubt needs solver = anchored"),
         ({"source": "enumerated", "branches": 3}, "branches needs a source that draws"),
         ({"plans": 3}, "plans needs rest = summary"),
@@ -305,7 +304,7 @@ def test_a_change_takes_the_details_of_what_it_replaces_along_but_not_the_choice
         preset("gs2+", generator="all", k=3)
 
 
-@pytest.mark.parametrize("name", ["time_limit", "target", "anchor", "step", "warm_start", "gamma", "magnet"])
+@pytest.mark.parametrize("name", ["time_limit", "target", "anchor", "step", "warm_start", "gamma"])
 def test_a_number_is_a_finite_number(name: str) -> None:
     for value in (float("nan"), float("inf"), True, "1"):
         with pytest.raises(ConfigError, match=f"^{name} must be .*; got "):
