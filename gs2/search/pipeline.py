@@ -178,7 +178,7 @@ def _solve(
         magnet[np.repeat(free, np.diff(tree.infoset_offset))] = np.nan
         low, high = problem.payoff_range
         temperature = np.full(tree.n_players, stage.temperature * (high - low))
-        temperature[list(problem.entry.seats)] = stage.opponent_temperature * (high - low)
+        temperature[list(problem.entry.seats)] = 0.0
         near = solve_anchored(tree, Anchor(magnet, tuple(temperature.tolist())), **limits)
         found, stopped = (near.policy, near.iteration, near.gap), near.stopped
     else:

@@ -43,7 +43,7 @@ OF_A_SUBGAME = (
 )
 """Fields that say which subgame is solved and what of it is kept."""
 OF_A_STEP = ("step", "unit", "caution", "extragradient", "robust")
-OF_AN_ANCHOR = ("temperature", "opponent_temperature", "doubt")
+OF_AN_ANCHOR = ("temperature", "doubt")
 """Fields of the solvers mirror-descent and anchored alone."""
 CHOICES = frozenset(OF_A_SUBGAME) - {"entry_floor", "branches"}
 """Fields that others refine: if nothing reads one that is set, that is a fault."""

@@ -184,7 +184,7 @@ class SolveConfig(Configuration):
     target: stop at this exploitability within the gadget, in payoffs; None for no such limit. With anchored,
         what is paid for leaving the old strategy counts.
     temperature: price that the searching player's team pays for leaving its old strategy, with anchored, as a
-        share of the payoff range for each nat; 0 is free. opponent_temperature: the same for the opponents.
+        share of the payoff range for each nat; 0 is free. The opponents pay nothing.
     doubt: standard errors of the values of actions, as far as histories were drawn, that are added to the
         temperature: what may be luck moves the strategy little.
     warm_start: iterations' worth of regrets with which CFR starts out at the strategy being refined (see
@@ -217,7 +217,6 @@ class SolveConfig(Configuration):
     extragradient: bool = attrs.field(default=False, validator=flag)
     robust: bool = attrs.field(default=False, validator=flag)
     temperature: float = attrs.field(default=0.02, validator=real(0))
-    opponent_temperature: float = attrs.field(default=0.0, validator=real(0))
     doubt: float = attrs.field(default=0.0, validator=real(0))
 
     @property

@@ -95,7 +95,6 @@ VALUES: dict[str, tuple] = {
     "extragradient": (False, True),
     "robust": (False, True),
     "temperature": (0.02, 0.0, 0.5),
-    "opponent_temperature": (0.0, 0.1),
     "confidence": (0.95, 0.5),
     "trials": (200, 5),
     "against": ("blueprint", "blueprint+uniform"),

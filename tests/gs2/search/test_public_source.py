@@ -262,8 +262,7 @@ def test_the_fields_tried_are_all_that_can_be_set_on_a_public_tree() -> None:
             "rollouts",
             "entry_prior",
         ),
-        *("step", "unit", "caution", "extragradient", "robust", "temperature"),
-        *("opponent_temperature", "doubt"),
+        *("step", "unit", "caution", "extragradient", "robust", "temperature", "doubt"),
         *("confidence", "trials", "against"),
     }
 
