@@ -6,7 +6,6 @@
     first, last    the blueprint with the first or last legal action BIAS times likelier
     class2         the blueprint with actions of class 2 (`Game.action_type`) BIAS times likelier
     class2*10      the same, ten times
-    value2@0.5     the action of highest Q, where those of class 2 count for half a payoff more
 
 Several stand in one text with plus signs between: `blueprint+greedy+class2*10`.
 Source: Brown, Sandholm and Amos 2018, "Depth-limited solving", who bias towards fold, call and raise.
@@ -31,16 +30,15 @@ BIAS = 5.0
 """How much likelier a biased continuation makes its favoured action (Brown, Sandholm and Amos: 5 to 10)."""
 PLAIN = ("blueprint", "greedy", "uniform", "first", "last")
 _CLASS = re.compile(r"class(\d+)(?:\*([0-9.eE-]+))?")
-_VALUE = re.compile(r"value(\d+)@([0-9.eE-]+)")
 
 
 @dataclass(frozen=True)
 class Continuation:
     """One way to play on.
 
-    kind: one of `PLAIN`, "class" or "value"; on a tree also "best", the best response to the blueprint.
+    kind: one of `PLAIN` or "class"; on a tree also "best", the best response to the blueprint.
     number: the class of actions, or how far from the first or last the favoured one is. size: how many times
-    likelier the favoured actions are, or how many payoffs more they count for.
+    likelier the favoured actions are.
     """
 
     kind: str
@@ -52,7 +50,7 @@ class Continuation:
         """Return the text that names it."""
         if self.kind == "class":
             return f"class{self.number}" + (f"*{self.size:g}" if self.size != BIAS else "")
-        return f"value{self.number}@{self.size:g}" if self.kind == "value" else self.kind
+        return self.kind
 
     def probs(
         self,
@@ -72,8 +70,6 @@ class Continuation:
             return (1.0 / actions.counts)[actions.rows]
         if self.kind == "greedy":
             return greedy(actions, q())
-        if self.kind == "value":
-            return greedy(actions, q() + self.size * (classes() == self.number))
         if self.kind == "class":
             favoured = classes() == self.number
         else:
@@ -175,13 +171,11 @@ def _read(name: str) -> Continuation:
             size = BIAS if found[2] is None else float(found[2])
             if 0 < size < np.inf:
                 return Continuation("class", int(found[1]), size)
-        if (found := _VALUE.fullmatch(name)) is not None and np.isfinite(float(found[2])):
-            return Continuation("value", int(found[1]), float(found[2]))
     except ValueError:
         pass
     raise ConfigError(
-        f"policies must name continuations: {', '.join(PLAIN)}, class2, class2*10 or value2@0.5, with "
-        f"plus signs between; got {name!r}"
+        f"policies must name continuations: {', '.join(PLAIN)}, class2 or class2*10, with plus signs between; "
+        f"got {name!r}"
     )
 
 

@@ -38,7 +38,7 @@ from tests.games.random_games import RandomGame
 from tests.gs2.search.setting import GAMES, GOOFSPIEL, KUHN, LEDUC, context, random_policy, rng
 
 SEEDS = pytest.mark.parametrize("seed", range(3))
-TEXT = "blueprint+greedy+uniform+first+last+class1*3+value0@2"
+TEXT = "blueprint+greedy+uniform+first+last+class1*3"
 
 
 def unvalued(game: Game, states) -> np.ndarray:
