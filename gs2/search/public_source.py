@@ -262,13 +262,13 @@ def check_public(config: SearchConfig) -> None:
     """Raise PublicSearchError for a configuration whose stages the public form does not have."""
     values, unset = config.to_json(), SearchConfig.defaults()
     wanted = {
-        "source": ("auto", "enumerated"),
         "gadget": GADGETS,
         **{name: (unset[name],) for name in NOT_PUBLIC},
         "solver": ("cfr",),
         "alternative": ("best-response", "profile"),
         "certificate": ("none", "margin", "anchored"),
         "scope": ("infoset", "subtree", "block"),
+        "source": ("auto", "enumerated"),
     }
     for name, choices in wanted.items():
         if values[name] not in choices:
