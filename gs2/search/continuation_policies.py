@@ -174,8 +174,8 @@ def _read(name: str) -> Continuation:
     except ValueError:
         pass
     raise ConfigError(
-        f"policies must name continuations: {', '.join(PLAIN)}, class2 or class2*10, with plus signs between; "
-        f"got {name!r}"
+        f"policies must name continuations: {', '.join(PLAIN)}, class2 or class2*10, with plus signs "
+        f"between; got {name!r}"
     )
 
 

@@ -82,18 +82,6 @@ class RefineResult:
 
 
 @dataclass(frozen=True, eq=False)
-class _Job:
-    """Infosets to search one after another from one strategy."""
-
-    strategy: Strategy
-    infosets: NDArray[np.int64]
-    player: int
-    config: SearchConfig
-    seed: int
-    mode: str
-
-
-@dataclass(frozen=True, eq=False)
 class RefineOptions:
     """How a whole strategy is refined; the searches themselves are the configuration's.
 
@@ -221,39 +209,27 @@ def _one_pass(
     )
     if blueprint is None and asked:
         blueprint = tabulate(context.game, tree, now)
+    seed, sequential = options.seed, mode == "sequential"
     stats: list[RefineStats] = []
-    done = skipped = 0
+    done = 0
     for batch in batches:
-        job = _Job(Strategy(tree, now, blueprint), batch, player, config, options.seed, mode)
-        slots, probs, found = _search_all(context, job)
-        now[slots] = probs
-        stats += found
+        strategy = Strategy(tree, now, blueprint)
+        if config.histories.source == "sampled":
+            search = _drawing(context, strategy, player, config, sequential)
+        else:
+            search = _listing(context, strategy, player, config, seed, sequential)
+        reached, solved = strategy.reach.players[:, player], np.zeros(tree.n_infosets, bool)
+        for number in batch.tolist():
+            if solved[number] or not reached[histories_of(context, number)[0]] > 0:
+                continue
+            slots, probs, told, fixed = search(number, np.random.default_rng([seed, player, number]))
+            now[slots] = probs
+            solved[fixed] = True
+            stats.append(told)
         done += len(batch)
-        skipped = done - len(stats)
         if options.progress is not None:
             options.progress(done, len(every))
-    return RefineResult(now, tuple(stats), skipped, time.perf_counter() - began)
-
-
-def _search_all(
-    context: SearchContext, job: _Job
-) -> tuple[NDArray[np.int64], NDArray[np.float64], list[RefineStats]]:
-    """Return (slots, their refined probabilities, statistics) of the searches of a job."""
-    tree, player = context.tree, job.player
-    search = (_drawing if job.config.histories.source == "sampled" else _listing)(context, job)
-    mine = job.strategy.reach.players[:, player]
-    slots, probs = [np.zeros(0, np.int64)], [np.zeros(0)]
-    stats: list[RefineStats] = []
-    solved = np.zeros(tree.n_infosets, bool)
-    for number in job.infosets.tolist():
-        if solved[number] or not mine[histories_of(context, number)[0]] > 0:
-            continue
-        replaced, refined, told, fixed = search(number, np.random.default_rng([job.seed, player, number]))
-        solved[fixed] = True
-        slots.append(replaced)
-        probs.append(refined)
-        stats.append(told)
-    return np.concatenate(slots), np.concatenate(probs), stats
+    return RefineResult(now, tuple(stats), done - len(stats), time.perf_counter() - began)
 
 
 _One = tuple[NDArray[np.int64], NDArray[np.float64], RefineStats, NDArray[np.integer]]
@@ -262,17 +238,18 @@ _One = tuple[NDArray[np.int64], NDArray[np.float64], RefineStats, NDArray[np.int
 _Search = Callable[[int, np.random.Generator], _One]
 
 
-def _listing(context: SearchContext, job: _Job) -> _Search:
-    """Return what searches an infoset on the whole tree."""
-    config, now, sequential = job.config, job.strategy, job.mode == "sequential"
+def _listing(
+    context: SearchContext, now: Strategy, player: int, config: SearchConfig, seed: int, sequential: bool
+) -> _Search:
+    """Return what searches an infoset on the whole tree. now: the strategy that the first search sees."""
     # What all searches play out is compared by what they do, so they share their luck.
-    luck = int(np.random.default_rng([job.seed, SHARED]).integers(1 << 62))
+    luck = int(np.random.default_rng([seed, SHARED]).integers(1 << 62))
     given = SearchOptions(luck=luck)
-    if sequential and context.covers(job.player).turns_are_noticed:
+    if sequential and context.covers(player).turns_are_noticed:
         # Searches of one depth then share their opponent infosets, and what one gains another may spend.
         given = replace(given, start=now)
     if config.histories.alternative == "best-response" and config.subgame.depth is None and not sequential:
-        now = now.with_best_response(1 - job.player)
+        now = now.with_best_response(1 - player)
 
     def search(number: int, rng: np.random.Generator) -> _One:
         nonlocal now
@@ -284,13 +261,14 @@ def _listing(context: SearchContext, job: _Job) -> _Search:
     return search
 
 
-def _drawing(context: SearchContext, job: _Job) -> _Search:
+def _drawing(
+    context: SearchContext, strategy: Strategy, player: int, config: SearchConfig, sequential: bool
+) -> _Search:
     """Return what searches an infoset with histories drawn there; the tree only names infosets."""
-    player, config = job.player, job.config
     if config.subgame.gap is not None:  # a whole strategy has a probability for every action
         config = config.replace(gap=None)
-    played = PlayedStrategy(context, job.strategy)
-    played.probs = job.strategy.probs.copy()
+    played = PlayedStrategy(context, strategy)
+    played.probs = strategy.probs.copy()
 
     def search(number: int, rng: np.random.Generator) -> _One:
         began = time.perf_counter()
@@ -301,7 +279,7 @@ def _drawing(context: SearchContext, job: _Job) -> _Search:
             there = _settled(part.config, found)
             fixed = played.numbers(tree.infoset_key[there], player) if len(there) else fixed
         slots = played.slots_of(tree, found.slots)
-        if job.mode == "sequential":
+        if sequential:
             played.probs[slots] = found.probs
         stats = replace(_stats(found), infoset=number, seconds=time.perf_counter() - began)
         return slots, found.probs, stats, fixed
