@@ -11,7 +11,7 @@ chosen. Source: Zhang and Sandholm 2021, "Subgame solving without common knowled
 `refine_both(...).strategy` is what comes out. The shapes, and what each is for:
 
 probabilities on slots, [slots]    what solvers return and `policy_from_spec` reads; `Strategy.probs`.
-cfr.Policy                         by infoset key, for files and other trees; `Strategy.to_policy`.
+cfr.Policy                         by infoset key, for files and other trees; `tabular_policy`.
 Blueprint                          by state, with values; networks, or `tabulate` of the probabilities.
 Strategy                           on one tree, with everything that searches derive from it.
 """
@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 
 from blueprint.protocol import Blueprint
 from cfr.best_response import CounterfactualValues, counterfactual_values
-from cfr.policies.policy import Policy, tabular_policy
+from cfr.policies.policy import Policy
 from cfr.tree import FlatTree, TreeBudget, grow, require_states
 from cfr.tree.flat import infoset_parent_slot, own_slots
 from cfr.tree.memory import SEARCH_BYTES
@@ -39,7 +39,7 @@ from games.game import Game, GameError, Infoset
 from games.infosets.nature import NatureView
 from games.infosets.trail import Trail, trails_along
 from games.infosets.two_seats import TwoSeatView
-from games.ragged import Ragged, ranges
+from games.ragged import Ragged
 from games.support.configuration import ConfigError
 from gs2.policies.tabulate import policy_of, tabulate
 from gs2.search.config.search import SearchConfig
@@ -284,34 +284,6 @@ class Strategy:
     def with_best_response(self, seat: int) -> Strategy:
         """Return the same strategy, with a seat's best response to the whole of it shared by all searches."""
         return self if seat in self.whole else replace(self, whole=self.whole | {seat})
-
-    def to_policy(self, game: str, note: str = "") -> Policy:
-        """Return the strategy by infoset key, as it is saved and handed to other programs.
-
-        game: the canonical name of the tree's game. note: how the strategy was made, in words.
-        Raises PolicyError if probabilities do not sum to 1 at an infoset.
-        """
-        return tabular_policy(game, self.tree, self.probs, note)
-
-    def answered(
-        self, key: Hashable, infosets: NDArray[np.int64], answer: Callable[[int], NDArray[np.float64]]
-    ) -> Strategy:
-        """Return the strategy with answers to it at some infosets, and at others that were asked for before.
-
-        key: of the answers, which are made once. infosets: rising, [i]. answer: the policy at an infoset.
-        """
-        name, kept = ("answers", key), self._derived.kept
-        known, found = kept.get(name, (np.zeros(self.tree.n_infosets, bool), self))
-        missing = infosets[~known[infosets]]
-        if len(missing):
-            offset = self.tree.infoset_offset
-            policies = np.concatenate([answer(infoset) for infoset in missing.tolist()])
-            known = known.copy()
-            known[missing] = True
-            found = found.with_changes(ranges(offset[missing], np.diff(offset)[missing]), policies)
-            kept[name] = known, found
-        answers: Strategy = found
-        return answers
 
     def first_below(self, slots: NDArray[np.int64]) -> int:
         """Return a number of nodes, all before the first that some slots, [s] int64, lead to."""

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -235,7 +236,7 @@ def _against_others(
     found = []
     for share, infosets in ((1.0, below), (0.5, met)):
         key = "best", share, search.config.generation, seat
-        answered = strategy.answered(key, infosets, partial(_best, search, share))
+        answered = _with_answers(strategy, key, infosets, partial(_best, search, share))
         weight = carried
         if share < 1.0:
             before, after = (one.reach_at(nodes) for one in (strategy, answered))
@@ -271,7 +272,30 @@ def _answered(search: Search, nodes: NDArray[np.int32]) -> Strategy:
         return search.strategy
     tree, seat = search.context.tree, 1 - int(search.context.tree.player[nodes[0]])
     below = _infosets_below(tree, nodes, seat)
-    return search.strategy.answered((solve, generation, seat), below, partial(_step, search))
+    return _with_answers(search.strategy, (solve, generation, seat), below, partial(_step, search))
+
+
+def _with_answers(
+    strategy: Strategy,
+    key: Hashable,
+    infosets: NDArray[np.int64],
+    answer: Callable[[int], NDArray[np.float64]],
+) -> Strategy:
+    """Return a strategy with answers to it at some infosets, and at others that were asked for before.
+
+    key: of the answers, which are made once. infosets: rising, [i]. answer: the policy at an infoset.
+    """
+    offset = strategy.tree.infoset_offset
+    made: dict[str, Any] = strategy.kept(
+        ("answers", key), lambda: {"known": np.zeros(strategy.tree.n_infosets, bool), "strategy": strategy}
+    )
+    missing = infosets[~made["known"][infosets]]
+    if len(missing):
+        policies = np.concatenate([answer(infoset) for infoset in missing.tolist()])
+        slots = ranges(offset[missing], np.diff(offset)[missing])
+        made["strategy"], made["known"][missing] = made["strategy"].with_changes(slots, policies), True
+    answers: Strategy = made["strategy"]
+    return answers
 
 
 def _step(search: Search, infoset: int) -> NDArray[np.float64]:

@@ -457,7 +457,7 @@ def test_a_game_and_a_blueprint_of_any_shape_are_refined(tmp_path):
     policy = blueprint(KUHN)
     config = preset("gs2+", iterations=20)
     wanted = refine_both(prepared, policy, config).policy
-    save_policy(tmp_path / "refined.npz", prepared.strategy(policy).to_policy(game.name, "by hand"))
+    save_policy(tmp_path / "refined.npz", tabular_policy(game.name, prepared.tree, policy, "by hand"))
     read = load_policy(tmp_path / "refined.npz", game.name)
     assert read.note == "by hand"
     for shape in (policy, read, tabulate(game, prepared.tree, policy)):

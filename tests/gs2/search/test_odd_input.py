@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from cfr import grow, solve_lp
+from cfr.policies.policy import tabular_policy
 from games import CHANCE, TERMINAL, decision_infosets
 from games.game import payoff_span
 from games.research.kuhn_poker import KuhnPoker
@@ -93,7 +94,7 @@ def test_what_is_no_player_infoset_or_strategy_is_refused_with_what_is_one() -> 
 
 def test_a_search_without_a_tree_says_what_it_takes() -> None:
     prepared = context(KUHN)
-    policy = prepared.strategy(blueprint(KUHN)).to_policy(prepared.game.name)
+    policy = tabular_policy(prepared.game.name, prepared.tree, blueprint(KUHN))
     infoset = prepared.game.parse_infoset("P0 holds J")
     with pytest.raises(ValueError, match=r"takes any strategy as gs2.SearchContext\(game\)"):
         solve_infoset(prepared.game, policy, infoset, preset("gs2"), np.random.default_rng(0))
