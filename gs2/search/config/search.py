@@ -28,7 +28,6 @@ from gs2.search.config.stages import (
 OF_A_SUBGAME = (
     "order",
     "generator",
-    "close",
     "freeze",
     "rest",
     "gadget",
@@ -201,8 +200,6 @@ class SearchConfig(StagedConfiguration):
     def check(self) -> None:
         """Raise ConfigError for a stage that is none, and for a field that nothing would read."""
         self.check_stages()
-        if self.subgame.rest == "summary" and not self.generation.close:
-            raise ConfigError("close must be True with rest = summary; got False; an infoset has one role")
         judge = self.safety.certificate
         if self.histories.companions == 0 and judge not in ("none", "statistical"):
             raise ConfigError(

@@ -78,12 +78,11 @@ class HistoriesConfig(Configuration):
 
 @attrs.frozen(slots=False)
 class GenerationConfig(Configuration):
-    """Which of the histories considered enter the subgame.
+    """Which of the histories considered enter the subgame: some, and all others of their opponent infosets.
 
     generator: all, random, diverse, clusters, or one's own (`gs2.parts`); strata or belief, weighted samples
         whose histories carry the reach of those left out, with solver = mirror-descent.
     k: how many, at least 1; None with the generator `all`.
-    close: complete every opponent infoset that a chosen history belongs to (GS2, algorithm 1).
     fallback_k: most histories kept by the search made instead where a closure cannot be solved in the time:
         the rest left out, our play outside the infoset frozen, CFR started from the old strategy, mixed in as
         far as the same certificate allows; 0 leaves the strategy there as it was.
@@ -91,7 +90,6 @@ class GenerationConfig(Configuration):
 
     generator: str = attrs.field(default="all", validator=one_of(lambda: GENERATOR_NAMES))
     k: int | None = attrs.field(default=None, validator=integer(1, optional=True))
-    close: bool = attrs.field(default=True, validator=flag)
     fallback_k: int = attrs.field(default=0, validator=integer(0))
 
     def check(self) -> None:

@@ -220,9 +220,8 @@ def choose_histories(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return (rows generated, rows of the subgame), both [n] int64, rising.
 
-    The first are the generator's choice among the knowledge set; the second adds, with `close`, every other
-    history of the opponent infosets touched. Without it an opponent infoset may be left to histories to which
-    chance and the player never lead, and is left out: nothing that is played there counts.
+    The first are the generator's choice among the knowledge set; the second adds every other history of the
+    opponent infosets touched. Source: GS2, algorithm 1.
     """
     candidates = np.flatnonzero(considered.in_set)
     if config.generation.generator == "all":
@@ -237,9 +236,6 @@ def choose_histories(
             rng,
         )
         chosen = candidates[picked]
-    if not config.generation.close:
-        mass = np.bincount(considered.group[chosen], considered.reach[chosen])
-        return chosen, chosen[mass[considered.group[chosen]] > LIVE]
     touched = np.zeros(len(considered.alternative), bool)
     touched[considered.group[chosen]] = True
     return chosen, np.flatnonzero(touched[considered.group])

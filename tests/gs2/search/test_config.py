@@ -62,7 +62,6 @@ VALUES: dict[str, tuple] = {
     "shrink": (1.0, 0.5),
     "generator": tuple(GENERATOR_NAMES),
     "k": (1, 2, 3, None),
-    "close": (True, False),
     "freeze": FREEZE,
     "rest": REST,
     "whole": (0, 30, 10_000_000),

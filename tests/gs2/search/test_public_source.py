@@ -207,7 +207,6 @@ CHANGES: dict[str, tuple[str, dict[str, object], dict[str, object]]] = {
     "explore": ("1-klss", {}, {"explore": 0.0}),
     "generator": ("gs2-d", {"k": 2}, {"generator": "random"}),
     "k": ("gs2-d", {}, {"k": 1}),
-    "close": ("gs2-d", {}, {"close": False}),
     "freeze": ("kluss", {"scope": "subtree"}, {"freeze": "outside"}),
     "rest": ("gs2+", {}, {"rest": "drop", "whole": 0, "fallback_k": 0}),
     "whole": ("gs2+", {}, {"whole": 10}),

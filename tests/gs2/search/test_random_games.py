@@ -218,19 +218,6 @@ def test_a_depth_limit_before_the_infoset_itself_leaves_its_strategy(name):
     assert told > 0
 
 
-def test_what_chance_and_the_player_never_lead_to_is_left_out_where_infosets_are_not_completed():
-    left = 0
-    for seed in (1082, *range(1100, 1112)[:: amount(1, 6)]):
-        context = SearchContext(RandomGame(seed, public=True, most=70))
-        policy = blueprint(context, sequence_form(context.tree), "one-hot", seed)
-        for infoset in range(context.tree.n_infosets):
-            config = preset("gs2-r", close=False, order=2, k=2, iterations=3)
-            found = solve_infoset(context, policy, infoset, config, np.random.default_rng(0))
-            assert sum(found.refined.values()) == pytest.approx(1.0, abs=1e-9)
-            left += found.histories_kept < found.histories_generated
-    assert left > 0
-
-
 @given(seed=st.integers(0, 10**6), public=st.booleans())
 @settings(max_examples=amount(30, 1), deadline=None)
 def test_the_random_games_keep_the_contract(seed, public):

@@ -36,7 +36,6 @@ DETAILS: tuple[dict[str, Any], ...] = (
     {"depth": 2, "leaf": "multi-valued", "rollouts": 0},
     {"alternative": "value"},
     {"alternative": "profile"},
-    {"close": False},
     {"anchor": 0.5},
     {"shrink": 0.5},
     {"warm_start": 1.0},

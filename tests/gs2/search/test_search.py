@@ -89,7 +89,6 @@ def test_bad_configurations_name_the_field_the_value_and_the_next_step():
         ("no field deepness", "gs2-d", {"deepness": 3}),
         ("fallback_k must be an integer of at least 0; got -1", "gs2+", {"fallback_k": -1}),
         ("fallback_k needs rest = summary", "gs2-d", {"fallback_k": 3}),
-        ("close must be True", "gs2+", {"close": False}),
         ("needs solver = cfr", "unsafe", {"solver": "lp", "warm_start": 1.0}),
     ):
         with pytest.raises(ConfigError, match=says):

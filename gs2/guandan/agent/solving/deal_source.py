@@ -237,7 +237,6 @@ def search_config(config: GuanDanConfig, state: NDArray[np.void]) -> SearchConfi
         name=config.name,
         generator=config.subgame.generator,
         k=config.subgame.k,
-        close=False,
         depth=config.subgame.crowd_depth if cards > CROWD else config.subgame.subgame_depth,
         leaf=config.subgame.leaf,
         gadget=kind,
