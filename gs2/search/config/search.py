@@ -103,61 +103,6 @@ def check_listed(told: Iterable[str], game: str) -> None:
             )
 
 
-def unread_fields(values: Mapping[str, Any]) -> dict[str, str]:
-    """Return the fields that a search never reads, each with what it would need.
-
-    values: the fields of all stages, by name.
-    """
-    found: dict[str, str] = {}
-
-    def read(names: Iterable[str], when: object, needs: str) -> None:
-        """Note that some fields are read only when something holds; the last need that is not met counts."""
-        if not when:
-            found.update(dict.fromkeys(names, needs))
-
-    solver, depth, leaf, rest = (values[name] for name in ("solver", "depth", "leaf", "rest"))
-    steps, chooses = solver == "mirror-descent", values["generator"] != "all"
-    drawn, whole = values["source"] != "enumerated", needs_listing(values)
-    choice = "a generator that chooses, as random or diverse do (it is all)"
-    judge = f"(it is {values['certificate']})"
-    noisy = not steps or drawn or chooses
-    read(["caution"], noisy, "a generator that chooses (it is all, which leaves no noise)")
-    still = {"alternative": chooses, "branches": drawn, "depth": drawn, "generator": True}
-    of_a_subgame = [name for name in OF_A_SUBGAME if not still.get(name, False)]
-    read(of_a_subgame, not steps, "a subgame, solver = cfr, lp or anchored (it is mirror-descent)")
-    read(OF_A_STEP, steps, f"solver = mirror-descent (it is {solver})")
-    answers = values["extragradient"] or "robust" in found
-    read(["robust"], answers, "extragradient = true (it is false)")
-    read(["variant", "gamma", "warm_start"], solver == "cfr", f"solver = cfr (it is {solver})")
-    iterates = solver in ("cfr", "anchored")
-    read(["iterations", "target"], iterates, f"solver = cfr or anchored (it is {solver})")
-    read(OF_AN_ANCHOR, solver == "anchored", f"solver = anchored (it is {solver})")
-    tried = not steps and values["certificate"] == "statistical"
-    read(["confidence", "trials", "against"], tried, f"certificate = statistical {judge}")
-    read(["k"], chooses, choice)
-    summary = ("whole", "plans", "fallback_k")
-    read(summary, chooses, choice)
-    read(summary, rest == "summary", f"rest = summary, which solves closures (it is {rest})")
-    asked = values["gadget"] != "unsafe"
-    read(["entry_floor"], asked, "a gadget at which the opponent may stay out (it is unsafe)")
-    forced = values["entry_floor"] != 0
-    read(["entry_prior"], forced, "an entry_floor above 0 (it is 0, and nobody is forced to enter)")
-    read(
-        ["gap", "beyond"],
-        values["branches"] is not None,
-        "branches (they are None, and every action is kept)",
-    )
-    read(["leaf"], depth is not None, "a depth (it is None, to the end of the game)")
-    for name, leaves in LEAF_DETAILS.items():
-        needs = f"a depth and leaf = {' or '.join(leaves)} (they are {depth} and {leaf})"
-        read([name], depth is not None and leaf in leaves, needs)
-    draws = f"a source that draws histories ({whole or 'it is enumerated'})"
-    read(DRAWN, drawn and not whole, draws)
-    responds = values["certificate"] in BY_RESPONSE
-    read(["shrink"], responds, f"a certificate by best response, {', '.join(BY_RESPONSE)} {judge}")
-    return found
-
-
 APART = ("infoset", "subtree")
 """What searches that do not see each other may replace, so that no two replace the same."""
 
@@ -234,7 +179,54 @@ class SearchConfig(StagedConfiguration):
     @classmethod
     def unread(cls, values: Mapping[str, Any]) -> dict[str, str]:
         """Return the fields that a search never reads, each with what it would need."""
-        return unread_fields(values)
+        found: dict[str, str] = {}
+
+        def read(names: Iterable[str], when: object, needs: str) -> None:
+            """Note that some fields are read only when something holds; the last unmet need counts."""
+            if not when:
+                found.update(dict.fromkeys(names, needs))
+
+        solver, depth, leaf, rest = (values[name] for name in ("solver", "depth", "leaf", "rest"))
+        steps, chooses = solver == "mirror-descent", values["generator"] != "all"
+        drawn, whole = values["source"] != "enumerated", needs_listing(values)
+        choice = "a generator that chooses, as random or diverse do (it is all)"
+        judge = f"(it is {values['certificate']})"
+        noisy = not steps or drawn or chooses
+        read(["caution"], noisy, "a generator that chooses (it is all, which leaves no noise)")
+        still = {"alternative": chooses, "branches": drawn, "depth": drawn, "generator": True}
+        of_a_subgame = [name for name in OF_A_SUBGAME if not still.get(name, False)]
+        read(of_a_subgame, not steps, "a subgame, solver = cfr, lp or anchored (it is mirror-descent)")
+        read(OF_A_STEP, steps, f"solver = mirror-descent (it is {solver})")
+        answers = values["extragradient"] or "robust" in found
+        read(["robust"], answers, "extragradient = true (it is false)")
+        read(["variant", "gamma", "warm_start"], solver == "cfr", f"solver = cfr (it is {solver})")
+        iterates = solver in ("cfr", "anchored")
+        read(["iterations", "target"], iterates, f"solver = cfr or anchored (it is {solver})")
+        read(OF_AN_ANCHOR, solver == "anchored", f"solver = anchored (it is {solver})")
+        tried = not steps and values["certificate"] == "statistical"
+        read(["confidence", "trials", "against"], tried, f"certificate = statistical {judge}")
+        read(["k"], chooses, choice)
+        summary = ("whole", "plans", "fallback_k")
+        read(summary, chooses, choice)
+        read(summary, rest == "summary", f"rest = summary, which solves closures (it is {rest})")
+        asked = values["gadget"] != "unsafe"
+        read(["entry_floor"], asked, "a gadget at which the opponent may stay out (it is unsafe)")
+        forced = values["entry_floor"] != 0
+        read(["entry_prior"], forced, "an entry_floor above 0 (it is 0, and nobody is forced to enter)")
+        read(
+            ["gap", "beyond"],
+            values["branches"] is not None,
+            "branches (they are None, and every action is kept)",
+        )
+        read(["leaf"], depth is not None, "a depth (it is None, to the end of the game)")
+        for name, leaves in LEAF_DETAILS.items():
+            needs = f"a depth and leaf = {' or '.join(leaves)} (they are {depth} and {leaf})"
+            read([name], depth is not None and leaf in leaves, needs)
+        draws = f"a source that draws histories ({whole or 'it is enumerated'})"
+        read(DRAWN, drawn and not whole, draws)
+        responds = values["certificate"] in BY_RESPONSE
+        read(["shrink"], responds, f"a certificate by best response, {', '.join(BY_RESPONSE)} {judge}")
+        return found
 
     def require_sampled(self) -> None:
         """Raise ConfigError for a choice that needs more of the game than a sample of histories."""
@@ -244,10 +236,6 @@ class SearchConfig(StagedConfiguration):
                 f"{needs}; got a source that draws histories; choose 1 or None for the order, value or "
                 "rollout for the leaf, another gadget or certificate, or source = enumerated"
             )
-
-    def with_fields(self, **changes: Any) -> SearchConfig:
-        """Return the configuration with some fields changed and no other."""
-        return SearchConfig.of(**self.to_json() | changes)
 
     def fallback(self) -> SearchConfig:
         """Return the configuration where the closure cannot be solved in the time.
@@ -271,4 +259,5 @@ class SearchConfig(StagedConfiguration):
         gadget = "maxmargin" if self.gadget.kind == "path" else self.gadget.kind
         scope = "subtree" if self.safety.scope == "block" else self.safety.scope
         judge = "statistical" if self.safety.certificate == "statistical" else "none"
-        return self.with_fields(gadget=gadget, certificate=judge, shrink=1.0, scope=scope)
+        changes = {"gadget": gadget, "certificate": judge, "shrink": 1.0, "scope": scope}
+        return SearchConfig.of(**self.to_json() | changes)
