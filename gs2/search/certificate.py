@@ -50,26 +50,6 @@ STEPS = 24
 """Bisections for a bound."""
 
 
-@dataclass(frozen=True)
-class GainRule:
-    """When sampled gains are enough.
-
-    most_lost: the largest loss that one sample can be, in payoffs; the width of the payoff range always is.
-    confidence: probability with which a policy that gains nothing is not kept, in (0, 1).
-    Raises ConfigError for values out of range.
-    """
-
-    most_lost: float
-    confidence: float = 0.95
-
-    def __post_init__(self) -> None:
-        if not (0 < self.confidence < 1 and self.most_lost > 0):
-            raise ConfigError(
-                "certificate: confidence must be in (0, 1) and most_lost positive; got "
-                f"{self.confidence} and {self.most_lost}"
-            )
-
-
 @dataclass(frozen=True, eq=False)
 class Verdict:
     """What sampled gains came to.
@@ -96,19 +76,25 @@ class Verdict:
 
 
 def decide(
-    gains: NDArray[np.float64], rule: GainRule, *, importance: NDArray[np.float64] | None = None
+    gains: NDArray[np.float64],
+    most_lost: float,
+    confidence: float = 0.95,
+    *,
+    importance: NDArray[np.float64] | None = None,
 ) -> Verdict:
     """Return whether a policy is proved to be worth playing.
 
     gains: [n, C] float64, gain of each sample against each column; column 0 is the blueprint.
+    most_lost: the largest loss that one sample can be, in payoffs; the width of the payoff range always is.
+    confidence: probability with which a policy that gains nothing is not kept, in (0, 1).
     importance: [n] float64 >= 0, weights of the samples.
     Raises ConfigError for arrays of other shapes, gains or importance out of range.
     """
     if gains.ndim != 2 or gains.shape[1] == 0:
         raise ConfigError(f"certificate: gains must be [samples, columns]; got {gains.shape}")
-    if gains.size and not gains.min() >= -rule.most_lost * (1 + 1e-9):
+    if gains.size and not gains.min() >= -most_lost * (1 + 1e-9):
         raise ConfigError(
-            f"certificate: no gain may be below minus most_lost, {-rule.most_lost:g}; got {gains.min():g}; "
+            f"certificate: no gain may be below minus most_lost, {-most_lost:g}; got {gains.min():g}; "
             "pass the width of the payoff range"
         )
     n, columns = gains.shape
@@ -116,41 +102,47 @@ def decide(
     if each.shape != (n,) or not np.all((each >= 0) & np.isfinite(each)):
         raise ConfigError("certificate: importance must be one finite weight of at least 0 for each sample")
     if not each.sum() > 0:
-        nothing = np.full(columns, -rule.most_lost)
+        nothing = np.full(columns, -most_lost)
         return Verdict(False, nothing, nothing, n)
     mean = np.tensordot(each, gains, (0, 0)) / each.sum()
-    proved = _proved(gains, np.zeros(columns), each, rule)
-    lower = _bounds(gains, each, rule)
+    proved = _proved(gains, np.zeros(columns), each, most_lost, confidence)
+    lower = _bounds(gains, each, most_lost, confidence)
     # The test says what is proved; a bound found by bisection agrees with it.
     lower = np.where(proved, np.maximum(lower, 0.0), np.minimum(lower, 0.0))
     return Verdict(bool(proved.all()), mean, lower, n)
 
 
 def _proved(
-    gains: NDArray[np.float64], least: NDArray[np.float64], each: NDArray[np.float64], rule: GainRule
+    gains: NDArray[np.float64],
+    least: NDArray[np.float64],
+    each: NDArray[np.float64],
+    most_lost: float,
+    confidence: float,
 ) -> NDArray[np.bool_]:
     """Return for which columns a mean above `least` is proved, [C] bool."""
     wide = each[:, None]
     x = wide * (gains - least)
     # No term of x is below minus this.
-    bound = np.maximum(each.max() * (rule.most_lost + least), np.finfo(float).tiny)
+    bound = np.maximum(each.max() * (most_lost + least), np.finfo(float).tiny)
     place = np.arange(1, len(x) + 1)[:, None]
     mean = np.cumsum(x, axis=0) / (place + 1)
     spread = (PRIOR_VARIANCE * bound**2 + np.cumsum((x - mean) ** 2, axis=0)) / (place + 1)
     stake = np.zeros_like(x)
     np.divide(mean[:-1], spread[:-1] + mean[:-1] ** 2, out=stake[1:], where=mean[:-1] > 0)
     money = np.cumsum(np.log1p(np.minimum(stake, MOST_STAKED / bound) * x), axis=0)
-    won: NDArray[np.bool_] = np.asarray(money.max(axis=0) >= -np.log(1 - rule.confidence))
+    won: NDArray[np.bool_] = np.asarray(money.max(axis=0) >= -np.log(1 - confidence))
     return won
 
 
-def _bounds(gains: NDArray[np.float64], each: NDArray[np.float64], rule: GainRule) -> NDArray[np.float64]:
+def _bounds(
+    gains: NDArray[np.float64], each: NDArray[np.float64], most_lost: float, confidence: float
+) -> NDArray[np.float64]:
     """Return the lower bound of each column's mean, [C] float64."""
-    low = np.full(gains.shape[1:], -rule.most_lost)
+    low = np.full(gains.shape[1:], -most_lost)
     high = np.maximum(np.tensordot(each, gains, (0, 0)) / each.sum(), low)
     for _ in range(STEPS):
         middle = (low + high) / 2
-        won = _proved(gains, middle, each, rule)
+        won = _proved(gains, middle, each, most_lost, confidence)
         low, high = np.where(won, middle, low), np.where(won, high, middle)
     return low
 
@@ -202,4 +194,4 @@ def sampled_verdict(search: Search, refined: Strategy, considered: Considered) -
     payoffs = strategy_payoffs(game, states, player, plays, against, rng)
     # Mixed in with the anchor's weight it gains that share.
     gains = payoffs[:, 0] + safety.anchor * (payoffs[:, 1] - payoffs[:, 0]) - payoffs[:, 0]
-    return decide(gains, GainRule(payoff_span(game), safety.confidence), importance=importance)
+    return decide(gains, payoff_span(game), safety.confidence, importance=importance)

@@ -13,7 +13,6 @@ from cfr.values import node_values
 from games.support.configuration import ConfigError
 from gs2.policies.tabulate import tabulate
 from gs2.search.certificate import (
-    GainRule,
     decide,
     strategy_payoffs,
 )
@@ -49,17 +48,18 @@ def lottery(rng: np.random.Generator, n: int) -> np.ndarray:
 
 
 NOTHING = pytest.mark.parametrize("draw", [normal, rare_loss, sparse, lottery])
-RULE = GainRule(6.0)
+MOST = 6.0
+"""The largest loss of a sample."""
 
 
-def keep_rate(draw, n: int, rule: GainRule, *, columns: int = 1) -> float:
+def keep_rate(draw, n: int, *, columns: int = 1) -> float:
     """Return how often gains of mean 0 in one column, and large ones in the others, are kept."""
     kept = 0
     for run in range(RUNS):
         rng = np.random.default_rng([run, n])
         gains = np.full((n, columns), 1.0)
         gains[:, columns - 1] = draw(rng, n)
-        kept += decide(gains, rule).kept
+        kept += decide(gains, MOST).kept
     return kept / RUNS
 
 
@@ -67,13 +67,13 @@ def keep_rate(draw, n: int, rule: GainRule, *, columns: int = 1) -> float:
 @pytest.mark.parametrize("n", [20, 150])
 @pytest.mark.some(3)
 def test_what_gains_nothing_is_kept_no_oftener_than_allowed(draw, n: int) -> None:
-    assert keep_rate(draw, n, RULE) <= LEVEL + SLACK
+    assert keep_rate(draw, n) <= LEVEL + SLACK
 
 
 @NOTHING
 @pytest.mark.some(2)
 def test_nor_with_several_columns(draw) -> None:
-    assert keep_rate(draw, 60, RULE, columns=3) <= LEVEL + SLACK
+    assert keep_rate(draw, 60, columns=3) <= LEVEL + SLACK
 
 
 def test_importance_weights_count() -> None:
@@ -84,14 +84,14 @@ def test_importance_weights_count() -> None:
         kind = rng.random(150) < 0.2
         gains = rng.normal(np.where(kind, -1.0, 1.0), 0.5)[:, None]
         gains = np.clip(gains, -6, 6)
-        kept += decide(gains, RULE, importance=np.where(kind, 4.0, 1.0)).kept
-        wrong += decide(gains, RULE).kept
+        kept += decide(gains, MOST, importance=np.where(kind, 4.0, 1.0)).kept
+        wrong += decide(gains, MOST).kept
     assert kept / RUNS <= LEVEL + SLACK
     assert wrong / RUNS > 0.9
     # Their scale does not count.
     some = np.abs(np.random.default_rng(0).normal(size=150))
-    one = decide(gains, RULE, importance=some)
-    two = decide(gains, RULE, importance=1e-3 * some)
+    one = decide(gains, MOST, importance=some)
+    two = decide(gains, MOST, importance=1e-3 * some)
     np.testing.assert_allclose(one.lower, two.lower, atol=1e-9)
 
 
@@ -99,7 +99,7 @@ def test_a_real_gain_is_proved_with_enough_samples() -> None:
     rates = []
     for n in (30, 300, 1000):
         draws = (np.random.default_rng([run, n]).normal(0.3, 1.0, (n, 2)) for run in range(40))
-        kept = [decide(np.clip(gains, -6, 6), RULE).kept for gains in draws]
+        kept = [decide(np.clip(gains, -6, 6), MOST).kept for gains in draws]
         rates.append(np.mean(kept))
     assert rates[0] <= rates[1] <= rates[2] == 1.0
     assert rates[1] > 0.7
@@ -108,12 +108,12 @@ def test_a_real_gain_is_proved_with_enough_samples() -> None:
 @NOTHING
 def test_bounds_lie_below_the_mean_and_rise_with_the_samples(draw) -> None:
     gains = np.stack([draw(np.random.default_rng(k), 2000) for k in range(4)], axis=1)
-    few, many = decide(gains[:100], RULE).lower, decide(gains, RULE).lower
+    few, many = decide(gains[:100], MOST).lower, decide(gains, MOST).lower
     assert np.all(few <= gains[:100].mean(axis=0) + 1e-9)
     assert np.all(many <= gains.mean(axis=0) + 1e-9)
     assert many.mean() > few.mean()
     assert np.all(many <= 0.25)
-    surer = decide(gains, GainRule(6.0, 0.999)).lower
+    surer = decide(gains, MOST, 0.999).lower
     assert np.all(surer <= many + 1e-9)
 
 
@@ -122,14 +122,14 @@ def test_every_column_must_pass() -> None:
     good = np.clip(rng.normal(1.0, 0.5, 400), -6, 6)
     poor = np.clip(rng.normal(-0.3, 0.5, 400), -6, 6)
     both = np.stack([good, poor], axis=1)
-    alone, found = decide(both[:, :1], RULE), decide(both, RULE)
+    alone, found = decide(both[:, :1], MOST), decide(both, MOST)
     assert alone.kept and "the refined policy is kept" in alone.text()
     assert not found.kept and "is dropped" in found.text() and "continuation 1" in found.text()
 
 
 def test_nothing_is_said_of_no_samples() -> None:
-    nothing = decide(np.zeros((0, 2)), RULE)
-    weightless = decide(np.ones((5, 1)), RULE, importance=np.zeros(5))
+    nothing = decide(np.zeros((0, 2)), MOST)
+    weightless = decide(np.ones((5, 1)), MOST, importance=np.zeros(5))
     assert not nothing.kept and not weightless.kept and nothing.samples == 0
     assert np.array_equal(nothing.lower, [-6, -6])
 
@@ -137,11 +137,9 @@ def test_nothing_is_said_of_no_samples() -> None:
 def test_what_makes_no_sense_is_refused() -> None:
     none = np.zeros((3, 1))
     for says, ask in (
-        ("confidence", lambda: GainRule(6.0, 1.0)),
-        ("most_lost", lambda: GainRule(0.0)),
-        ("no gain may be below", lambda: decide(none - 7.0, RULE)),
-        ("importance", lambda: decide(none, RULE, importance=np.full(3, -1.0))),
-        ("gains must be", lambda: decide(np.zeros((3, 2, 1)), RULE)),
+        ("no gain may be below", lambda: decide(none - 7.0, MOST)),
+        ("importance", lambda: decide(none, MOST, importance=np.full(3, -1.0))),
+        ("gains must be", lambda: decide(np.zeros((3, 2, 1)), MOST)),
     ):
         with pytest.raises(ConfigError, match=says):
             ask()
