@@ -134,8 +134,8 @@ def part_of(
 
 def refine_part(part: Part, rng: np.random.Generator, options: SearchOptions = NO_OPTIONS) -> Refinement:
     """Return the refined strategy at the infoset of a part of a game."""
-    if part.trials is not None:
-        options = replace(options, trials=part.trials)
+    if part.trail is not None:
+        options = replace(options, trials=part)
     return refine_infoset(part.context, part.strategy, part.infoset, part.config, rng, options)
 
 

@@ -152,64 +152,6 @@ def apart(lines: Ragged, first: NDArray[np.bool_]) -> NDArray[np.bool_]:
     return kept
 
 
-@dataclass(frozen=True, eq=False)
-class FreshTrials:
-    """Draws histories at the end of a trail, for a certificate: see `gs2.search.context.TrialSource`.
-
-    What a subgame was solved on says nothing of what was not drawn, so the histories that judge its solution
-    are drawn for that alone. Those that the tree lacks, and whatever lies behind a depth limit or a branch
-    that was left out, are played by the blueprint.
-    config: of the search, which says how histories are drawn. start: the blueprint on the tree below those
-    that the subgame stands on. seed: of all that is drawn here.
-    """
-
-    game: Game
-    blueprint: Blueprint
-    trail: Trail
-    config: SearchConfig
-    start: Strategy
-    seed: int
-
-    def draw(self, n: int) -> tuple[NDArray[Any], NDArray[np.float64]]:
-        """Return n histories of the infoset and their weights, independent of each other.
-
-        Of an infoset that is known wholly they are drawn as likely as they are; elsewhere each trial is a
-        sample of one history, of a weight without bias. Of a game that draws by itself, those that it drew.
-        """
-        rng = np.random.default_rng(self.seed)
-        draw = _Draw(self.game, self.blueprint, self.trail, self.config, rng)
-        found = draw.follow([self.trail], n)[0]
-        weight = self._weight(found)
-        if found.complete:
-            return found.states[rng.choice(len(found), n, p=weight / weight.sum())], np.ones(n)
-        if found.scaled:
-            ones = draw.follow([self.trail] * n, 1)
-            if all(one.scaled for one in ones):
-                every = joined_samples(ones)
-                return every.states, self._weight(every)
-        order = rng.permutation(len(found))
-        return found.states[order], weight[order]
-
-    def _weight(self, sample: HistorySample) -> NDArray[np.float64]:
-        """Return how likely chance and the opponent, as far as it is believed, make histories, [n] float64.
-
-        Alike where they never lead here.
-        """
-        theirs = sample.players[:, 1 - self.trail.player] ** self.config.histories.belief
-        weight: NDArray[np.float64] = sample.stands * sample.chance * theirs
-        return weight if weight.sum() > 0 else np.ones(len(sample))
-
-    def plays(self, strategies: tuple[Strategy, ...]) -> tuple[Blueprint, ...]:
-        """Return what plays each of some strategies on the tree where any of them is not the blueprint."""
-        tree = self.start.tree
-        changed = np.any([strategy.raw != self.start.raw for strategy in strategies], axis=0)
-        there = np.unique(tree.slot_infoset[changed & (tree.slot_player == self.trail.player)])
-        beyond = self.config.subgame.beyond
-        return tuple(
-            _ChangedPlay(self.blueprint, self.trail.player, one, there, beyond) for one in strategies
-        )
-
-
 class _ChangedPlay(ValuedByAnother):
     """A blueprint in whose place a player follows a strategy at some infosets of a tree.
 
@@ -264,10 +206,15 @@ LEAST = 0.01
 class Part:
     """The part of a game that one search is made on: the whole tree, or what lies below histories drawn.
 
+    Where they are drawn it is a `gs2.search.context.TrialSource`: what a subgame was solved on says nothing
+    of what was not drawn, so a certificate by games draws others for that alone. Those that the tree lacks,
+    and whatever lies behind a depth limit or a branch that was left out, are played by the blueprint.
+
     context, strategy: the tree, and the blueprint on it. infoset: its number in the tree. asked: the
     configuration as it was asked for; config: of the search on this tree, which lists its histories.
-    size: how much was drawn; None where the game is listed. trials: what a statistical certificate draws,
-    beside all this. errors: of the values of the infoset's actions; None where nothing was left to luck.
+    size: how much was drawn; None where the game is listed. errors: of the values of the infoset's actions;
+    None where nothing was left to luck. trail: what led to an infoset whose histories are drawn. seed: of
+    those that a certificate draws.
     """
 
     context: SearchContext
@@ -276,8 +223,43 @@ class Part:
     asked: SearchConfig
     config: SearchConfig
     size: SampleSize | None = None
-    trials: FreshTrials | None = None
     errors: ActionErrors | None = None
+    trail: Trail | None = None
+    seed: int = 0
+
+    def draw(self, n: int) -> tuple[NDArray[Any], NDArray[np.float64]]:
+        """Return n histories of the infoset and their weights, independent of each other.
+
+        Of an infoset that is known wholly they are drawn as likely as they are; elsewhere each trial is a
+        sample of one history, of a weight without bias. Of a game that draws by itself, those that it drew.
+        """
+        assert self.trail is not None  # or all histories are listed
+        rng = np.random.default_rng(self.seed)
+        draw = _Draw(self.context.game, self._blueprint, self.trail, self.asked, rng)
+        found = draw.follow([self.trail], n)[0]
+        weight = draw.likely(found)
+        if found.complete:
+            return found.states[rng.choice(len(found), n, p=weight / weight.sum())], np.ones(n)
+        if found.scaled:
+            ones = draw.follow([self.trail] * n, 1)
+            if all(one.scaled for one in ones):
+                every = joined_samples(ones)
+                return every.states, draw.likely(every)
+        order = rng.permutation(len(found))
+        return found.states[order], weight[order]
+
+    def plays(self, strategies: tuple[Strategy, ...]) -> tuple[Blueprint, ...]:
+        """Return what plays each of some strategies on the tree where any of them is not the blueprint."""
+        tree = self.strategy.tree
+        player = int(tree.infoset_player[self.infoset])
+        changed = np.any([strategy.raw != self.strategy.raw for strategy in strategies], axis=0)
+        there = np.unique(tree.slot_infoset[changed & (tree.slot_player == player)])
+        beyond = self.asked.subgame.beyond
+        return tuple(_ChangedPlay(self._blueprint, player, one, there, beyond) for one in strategies)
+
+    @property
+    def _blueprint(self) -> Blueprint:
+        return self.strategy.known_blueprint(self.context.game)
 
     def legal(self) -> tuple[NDArray[Any], Ragged]:
         """Return a history of the infoset, [1], and its legal actions, of which the tree may lack some."""
@@ -303,9 +285,8 @@ class Part:
     def _played(self, legal: Ragged) -> NDArray[np.float64]:
         """Return what the blueprint plays of all legal actions, [a] float64."""
         game, (state, _) = self.context.game, self.legal()
-        blueprint = self.strategy.known_blueprint(game)
         player = int(self.context.tree.infoset_player[self.infoset])
-        return np.array(blueprint.policy(game, state, player, legal), np.float64)
+        return np.array(self._blueprint.policy(game, state, player, legal), np.float64)
 
     def told(self, found: SearchResult) -> SearchResult:
         """Return a result with the standard error of every value that hangs on what was drawn or played out.
@@ -395,11 +376,10 @@ def sample_tree(
         shorter = drawn.solve.step / (1 + config.solve.caution * noise)
         drawn = attrs.evolve(drawn, solve=attrs.evolve(drawn.solve, step=shorter))
     seed = int(rng.integers(1 << 62)) if config.safety.certificate == "statistical" else 0
-    trials = FreshTrials(game, blueprint, trail, config, strategy, seed)
     games = 0 if playouts is None else playouts.payoffs.shape[1]
     exact = roots.size.complete and games == 0
     size = replace(roots.size, games=games)
-    return Part(context, strategy, number, config, drawn, size, trials, None if exact else errors)
+    return Part(context, strategy, number, config, drawn, size, None if exact else errors, trail, seed)
 
 
 @dataclass(frozen=True, eq=False)
@@ -442,6 +422,15 @@ class _Draw:
         """Return up to n histories of each trail's infoset."""
         explore = self.config.histories.explore
         return follow_trails(self.game, trails, n, self.rng, policy=self.past, explore=explore)
+
+    def likely(self, sample: HistorySample) -> NDArray[np.float64]:
+        """Return how likely chance and the opponent, as far as it is believed, make histories, [n] float64.
+
+        Alike where they never lead here.
+        """
+        theirs = sample.players[:, self.opponent] ** self.config.histories.belief
+        weight: NDArray[np.float64] = sample.stands * sample.chance * theirs
+        return weight if weight.sum() > 0 else np.ones(len(sample))
 
     def roots(self) -> _Roots:
         """Return the histories drawn, with their weights and the configuration that fits them."""

@@ -6,6 +6,7 @@ Trials of a statistical certificate there are new histories, played beyond the t
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -24,7 +25,7 @@ from gs2.search.config.search import SearchConfig
 from gs2.search.context import Strategy
 from gs2.search.explain import refine_part, solve_infoset
 from gs2.search.histories.enumerated import action_values
-from gs2.search.histories.sampled_source import FreshTrials, Part, sample_tree
+from gs2.search.histories.sampled_source import Part, sample_tree
 from gs2.search.pipeline import where_listed
 from gs2.search.refine.policy_only import PlayedStrategy, PolicyOnly, UniformPlay
 from gs2.search.refine.whole import RefineOptions, refine_policy
@@ -413,11 +414,10 @@ def test_weights_of_new_histories_are_without_bias(belief: float) -> None:
     exact = known.chance * known.players[:, 1 - int(there.tree.infoset_player[infoset])] ** belief
     place = {there.tree.states[node].tobytes(): at for at, node in enumerate(nodes)}
     part = drawn(GOOFSPIEL, infoset, policy, belief=belief, samples=2)
-    asked, runs, each = part.trials, 60, 8
+    runs, each = 60, 8
     sums = np.zeros((runs, len(nodes)))
     for run in range(runs):
-        trials = FreshTrials(there.game, asked.blueprint, asked.trail, asked.config, part.strategy, run)
-        states, weights = trials.draw(each)
+        states, weights = replace(part, seed=run).draw(each)
         assert len(states) == each
         for state, weight in zip(states, weights, strict=True):
             sums[run, place[state.tobytes()]] += weight / each
@@ -425,7 +425,7 @@ def test_weights_of_new_histories_are_without_bias(belief: float) -> None:
     error = (sums @ measured).std(axis=0) / np.sqrt(runs)
     assert np.all(np.abs(sums.mean(axis=0) @ measured - exact @ measured) <= 5 * error) and error.min() > 0
     # With more trials than histories the infoset is known, and each trial is as likely as it is.
-    states, weights = part.trials.draw(2000)
+    states, weights = part.draw(2000)
     counts = np.bincount([place[state.tobytes()] for state in states], minlength=len(nodes)) / 2000
     assert np.all(weights == 1) and np.abs(counts - exact / exact.sum()).max() < 0.06
 
@@ -436,14 +436,16 @@ def test_the_blueprint_is_played_wherever_the_strategies_do_not_differ_from_it()
     tree, game = part.context.tree, context(LEDUC).game
     here = tree.slots(part.infoset)
     flipped = part.strategy.with_changes(here, np.roll(part.strategy.probs[here], 1))
-    old, new = part.trials.plays((part.strategy, flipped))
+    old, new = part.plays((part.strategy, flipped))
     whole = context(LEDUC).tree
     for infoset in range(whole.n_infosets):
         node = int(whole.infoset_first_node()[infoset])
         states, player = whole.states[node : node + 1], int(whole.infoset_player[infoset])
         actions = game.actions(states)
         key = whole.infoset_key[infoset]
-        searched = player == part.trials.trail.player and bool(np.all(key == tree.infoset_key[part.infoset]))
+        searched = player == tree.infoset_player[part.infoset] and bool(
+            np.all(key == tree.infoset_key[part.infoset])
+        )
         probs = [one.policy(game, states, player, actions) for one in (old, new)]
         assert [float(one.sum()) for one in probs] == pytest.approx([1, 1])
         if not searched:
