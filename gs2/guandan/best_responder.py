@@ -89,8 +89,9 @@ class GuanDanHunt(Hunt):
     fresh = FRESH
 
     def _loaded(self) -> tuple[str, str]:
-        if self.config.exact:
-            raise ConfigError("exploit: --exact needs a game with a tree; GuanDan has none; leave it out")
+        if self.config.exact or self.config.method == "best":
+            asked = "--exact" if self.config.exact else "--method best"
+            raise ConfigError(f"exploit: {asked} needs a game with a tree; GuanDan has none; leave it out")
         contest_of(self.game)  # the deals are those of matches, whose form of the game it has to be
         check_agent(self.name)
         self.where = "guandan"
@@ -99,8 +100,7 @@ class GuanDanHunt(Hunt):
 
     @property
     def methods(self) -> tuple[str, ...]:
-        one = "trained" if self.config.method == "network" else self.config.method
-        return ("lbr", "trained") if one == "both" else (one,)
+        return ("lbr", "trained") if self.config.method == "both" else (self.config.method,)
 
     def called(self, opponent: str) -> str:
         return opponent
