@@ -112,12 +112,12 @@ def _contest(text: str, how: dict[str, Any]) -> tuple[str, GameContest]:
     return game_string(text, game), contest
 
 
-def _arena(contest: GameContest, name: str, on: Place, processes: int | None) -> Arena:
+def _arena(contest: GameContest, on: Place, processes: int | None) -> Arena:
     """Return an arena on as many cores as the contest and the options say."""
     from gs2.play.arena import Arena
 
     alone = on.is_local and not contest.spread
-    return Arena(on.with_count(processes or (1 if alone else None)), contest=contest, name=name)
+    return Arena(contest, on.with_count(processes or (1 if alone else None)))
 
 
 @click.command()
@@ -153,7 +153,7 @@ def match(words: tuple[str, ...], text: str | None, output: Path | None, as_json
     files = MatchFiles(output, how["records"])
     with (
         Interruption() as asked,
-        _arena(contest, name, how["on"], how["processes"]) as arena,
+        _arena(contest, how["on"], how["processes"]) as arena,
         working(f"{a} – {b}: starting …") as tell,
     ):
 
@@ -261,7 +261,7 @@ def ladder(
     total = pairs * len(plan.matches(max(contest.teams) + 1))
     with (
         Interruption() as asked,
-        _arena(contest, name, how["on"], how["processes"]) as arena,
+        _arena(contest, how["on"], how["processes"]) as arena,
         working(f"{len(agents)} agents: starting …") as tell,
     ):
 

@@ -3,14 +3,15 @@
 result = play_match(Meeting("leduc_poker", "cfr:100", "uniform", pairs=1000))
 result.net, result.interval()
 
-Each process loads the agents itself; an `Arena` keeps its processes, and their agents, from match to match.
+Each process loads the agents itself; an `Arena` keeps its processes, and their agents, from match to match
+of one game.
 """
 
 from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -95,29 +96,22 @@ Played = tuple[list[Row], tuple[RoundRecord, ...], list[tuple[int, float]], floa
 
 @dataclass(eq=False)
 class _Player:
-    """What one process keeps: contests with the agents that they have loaded, and which agents it knows."""
+    """What one process keeps: the contest with the agents that it has loaded, and which agents it knows."""
 
-    contests: dict[str, GameContest] = field(default_factory=dict)
-    known: set[tuple[str, str, str]] = field(default_factory=set)
-
-    def contest(self, meeting: Meeting) -> GameContest:
-        """Return the contest that a match is of."""
-        key = _key(meeting.game, meeting.terms)
-        if key not in self.contests:
-            self.contests[key] = contest_of(meeting.game, meeting.terms)
-        return self.contests[key]
+    contest: GameContest | None = None
+    known: set[tuple[str, str]] = field(default_factory=set)
 
     def play(self, piece: _Piece) -> Played:
         """Return what a piece of work comes to."""
         meeting = piece.meeting
-        contest = self.contest(meeting)
-        for name, told in zip((meeting.a, meeting.b), piece.identities, strict=True):
-            key = (meeting.game, name, told)
-            if key not in self.known and name_here(name) == name and contest.identity(name) != told:
+        contest = self.contest = self.contest or contest_of(meeting.game, meeting.terms)
+        for known in zip((meeting.a, meeting.b), piece.identities, strict=True):
+            name, told = known
+            if known not in self.known and name_here(name) == name and contest.identity(name) != told:
                 raise MeetingError(
                     f"match: {name} changed while the processes were starting; copy it and use the copy"
                 )
-            self.known.add(key)
+            self.known.add(known)
         with on_one_core():
             played = contest.play(meeting, piece.numbers, recorded=piece.recorded)
         lengths = [None] * len(piece.numbers) if played.lengths is None else played.lengths
@@ -126,26 +120,17 @@ class _Player:
         return [result_row(*column) for column in columns], played.rounds, paces, _peak()
 
 
-def _key(game: str, terms: Mapping[str, Any]) -> str:
-    return repr((game, sorted(terms.items())))
-
-
 class Arena:
     """Processes in which agents meet; use it in a `with` block.
 
-    processes: how many, or a place for them, a cluster for example (`games.support.work`); None for all
-    cores. With one process of this machine everything happens in the caller's own. contest: one that is made
-    already, for matches of the game of this name.
+    contest: what all its matches are of, with the agents that this process has loaded. processes: how many,
+    or a place for them, a cluster for example (`games.support.work`); None for all cores. With one process of
+    this machine everything happens in the caller's own.
     """
 
-    def __init__(
-        self, processes: int | Place | None = 1, *, contest: GameContest | None = None, name: str = ""
-    ) -> None:
-        self._place = where_of(processes)
-        self._here = _Player()
+    def __init__(self, contest: GameContest, processes: int | Place | None = 1) -> None:
+        self.contest, self._place = contest, where_of(processes)
         self._executor: Executor[_Piece, Played] | None = None
-        if contest is not None:
-            self._here.contests[_key(name, contest.terms)] = contest
 
     def __enter__(self) -> Arena:
         return self
@@ -157,10 +142,6 @@ class Arena:
         """End the processes, whatever they are doing."""
         if self._executor is not None:
             self._executor.close()
-
-    def contest(self, meeting: Meeting) -> GameContest:
-        """Return the contest of a match, with the agents that this process has loaded."""
-        return self._here.contest(meeting)
 
     def play(
         self,
@@ -179,7 +160,7 @@ class Arena:
         writes it, and whatever loading the agents raises.
         """
         began = time.perf_counter()
-        contest = self.contest(meeting)
+        contest = self.contest
         meeting = replace(meeting, terms=contest.terms)
         files = output if isinstance(output, MatchFiles) else MatchFiles(output)
         told, peak, count = (Pace(), Pace()), 0.0, 0
@@ -195,7 +176,7 @@ class Arena:
                     meeting, games, contest.unit, complete, count, seconds, max(peak, _peak())
                 )
 
-            for rows, rounds, paces, memory in self._pieces(contest, meeting, book, stop):
+            for rows, rounds, paces, memory in self._pieces(meeting, book, stop):
                 book.add(rows, rounds)
                 peak, count = max(peak, memory), count + len(rows)
                 for pace, (decisions, seconds) in zip(told, paces, strict=True):
@@ -204,16 +185,16 @@ class Arena:
                     progress(result())
             return result()
 
-    def _pieces(
-        self, contest: GameContest, meeting: Meeting, book: MatchBook, stop: Callable[[], bool]
-    ) -> Iterator[Played]:
+    def _pieces(self, meeting: Meeting, book: MatchBook, stop: Callable[[], bool]) -> Iterator[Played]:
         """Yield what pieces of work come to, as many as keep every process busy."""
         left = book.to_play(meeting.pairs)
         if not left:
             return
+        contest = self.contest
         together = contest.together(meeting)
         if self._executor is None:
-            self._executor = executor_at(self._place, Task(_Player, (), _Player.play), here=self._here)
+            here = _Player(contest)
+            self._executor = executor_at(self._place, Task(_Player, (), _Player.play), here=here)
         size = max(1, min(together, -(-len(left) // self._executor.size)))
         identities = (contest.identity(meeting.a), contest.identity(meeting.b))
         pieces = (
@@ -241,8 +222,7 @@ def play_match(
 
     game: the one that `meeting.game` names, where it is loaded already.
     """
-    contest = None if game is None else contest_of(game)
-    with Arena(processes, contest=contest, name=meeting.game) as arena:
+    with Arena(contest_of(meeting.game if game is None else game, meeting.terms), processes) as arena:
         return arena.play(meeting, output=output, progress=progress, stop=stop)
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from games.support.bootstrap import verdict_at_a_look
 from games.support.interruption import Interrupted, breaking
 from gs2.play.arena import Arena
-from gs2.play.contests import Meeting
+from gs2.play.contests import Meeting, contest_of
 from gs2.play.match_files import MeetingError
 
 
@@ -55,8 +55,9 @@ def gate(
     if not 1 <= batch <= meeting.pairs:
         raise MeetingError(f"gate: batch must be in [1, pairs]; got batch {batch}, pairs {meeting.pairs}")
     rng = np.random.default_rng([meeting.seed, 0x6A7E])
-    with Arena() if arena is None else nullcontext(arena) as place:
-        found = GateResult("undecided", 0.0, *place.contest(meeting).payoff_range, 0)
+    own = Arena(contest_of(meeting.game, meeting.terms)) if arena is None else nullcontext(arena)
+    with own as place:
+        found = GateResult("undecided", 0.0, *place.contest.payoff_range, 0)
         while found.verdict == "undecided" and found.pairs < meeting.pairs:
             pairs = min(meeting.pairs, found.pairs + batch)
             played = place.play(replace(meeting, pairs=pairs), output=output, stop=stop)

@@ -37,7 +37,7 @@ from games.support.files import check_folder
 from games.support.interruption import Interrupted, breaking
 from games.support.locks import hold
 from gs2.play.arena import Arena, MeetingResult
-from gs2.play.contests import Meeting
+from gs2.play.contests import Meeting, contest_of
 from gs2.play.game_pairs import PlayedGames
 from gs2.play.match_files import MeetingError
 
@@ -154,10 +154,10 @@ def play_ladder(
     folder = None if output is None else check_folder(output)
     played: dict[tuple[int, int], PlayedGames] = {}
     with (
-        Arena() if arena is None else nullcontext(arena) as place,
+        Arena(contest_of(plan.game, plan.terms)) if arena is None else nullcontext(arena) as place,
         nullcontext() if folder is None else hold(folder, folder=True),
     ):
-        contest = place.contest(plan.meeting(0, 0))
+        contest = place.contest
         for name in plan.agents:
             contest.check(name, plan.seed)
         for i, j in plan.matches(max(contest.teams) + 1):

@@ -86,7 +86,7 @@ def gate(candidate: Path, against: str | None, text: str | None, as_json: bool, 
             mine, theirs = contest.identity(copy, named=False), contest.identity(against)
             output = _kept_deals(f"{name} {mine} {against} {theirs} {seed}")
         meeting = Meeting(name, copy, against, pairs, seed, called=str(candidate))
-        with Interruption() as asked, Arena(place, contest=contest, name=name) as arena:
+        with Interruption() as asked, Arena(contest, place) as arena:
             deals = output or Path(folder) / "deals.jsonl"
             batch = min(how["batch"], pairs)
             look = decide(meeting, batch=batch, output=deals, arena=arena, progress=progress, stop=asked)
