@@ -63,78 +63,52 @@ def review(
     its seat knew. Losses are in levels, or in a game's points. With several files, each player
     gets a line. Finished reviews are kept: after Ctrl-C the same command goes on.
     """
-    if len(files) > 1 or not how["on"].is_local:
-        _review_many(files, seat, as_json, html, how)
-        return
-    (file,) = files
-    from games.support.files import create
-    from gs2.review.reviewing import default_cache, read_game_text, review_text
-
-    text = read_game_text(file)
-    with working("loading the networks …") as say:
-
-        def progress(done: int, total: int) -> None:
-            say(f"judging decisions: {done} of {total} …")
-
-        found = review_text(
-            text,
-            name=file.name,
-            preset=how["preset"],
-            cache=default_cache() if how["cache"] else None,
-            progress=progress,
-            rounds=None if how["number"] is None else [how["number"]],
-        )
-    if seat is not None:
-        found = _of_seat(found, seat)
-    if html is not None:
-        from gs2.web.pages import review_page
-
-        with create(html) as page:
-            page.write(review_page(found))
-    if as_json:
-        print_json(found)
-        return
-    _render(found, rows)
-    if html is not None:
-        stderr().print(f"written: {html}")
-
-
-def _review_many(
-    files: tuple[Path, ...], seat: int | None, as_json: bool, html: Path | None, how: dict[str, Any]
-) -> None:
-    """Judge many records; print a line for each player of each, or the reviews as JSON, in order."""
-    rows = click.get_current_context().get_parameter_source("rows") == ParameterSource.COMMANDLINE
-    for option, given in (("--html", html is not None), ("--rows", rows)):
-        if given:
-            raise click.UsageError(
-                f"{option} shows one record; got {len(files)} files; review them one by one, without --on"
-            )
     from gs2.review.reviewing import default_cache, read_game_text, review_records
 
+    given = click.get_current_context().get_parameter_source("rows") == ParameterSource.COMMANDLINE
+    for option, asked in (("--html", html is not None), ("--rows", given)):
+        if asked and len(files) > 1:
+            raise click.UsageError(
+                f"{option} shows one record; got {len(files)} files; review them one by one"
+            )
     records = [(file.name, read_game_text(file)) for file in files]
     on, found = how["on"], {}
-    place = on.with_count(how["processes"] or (1 if on.is_local else None))
-    with Interruption() as asked, working(f"records judged: 0 of {len(files)} …") as say:
+    with Interruption() as stop, working("loading the networks …") as say:
         made = review_records(
             records,
-            place,
+            on.with_count(how["processes"] or (1 if on.is_local else None)),
             preset=how["preset"],
             rounds=None if how["number"] is None else (how["number"],),
             cache=default_cache() if how["cache"] else None,
-            stop=asked,
+            progress=lambda done, total: say(f"judging decisions: {done} of {total} …"),
+            stop=stop,
         )
-        for number, review in made:
-            found[number] = review if seat is None else _of_seat(review, seat)
+        for number, one in made:
+            found[number] = one if seat is None else _of_seat(one, seat)
             say(f"records judged: {len(found)} of {len(files)} …")
     reviews = [found[number] for number in sorted(found)]
-    if as_json:
+    if html is not None and reviews:
+        from games.support.files import create
+        from gs2.web.pages import review_page
+
+        with create(html) as page:
+            page.write(review_page(reviews[0]))
+    if len(files) > 1 and as_json:
         print_json({"reviews": reviews, "complete": len(found) == len(files)})
-    elif reviews:
+    elif as_json:
+        for one in reviews:
+            print_json(one)
+    elif len(files) > 1 and reviews:
         _print_players(reviews)
+    else:
+        for one in reviews:
+            _render(one, rows)
     if len(found) < len(files):
         hint = "; the same command continues from there" if how["cache"] else ""
         stderr().print(f"interrupted after {len(found)} of {len(files)} records{hint}")
-        raise SystemExit(asked.exit_code)
+        raise SystemExit(stop.exit_code)
+    if html is not None and not as_json:
+        stderr().print(f"written: {html}")
 
 
 def _of_seat(found: dict[str, Any], seat: int) -> dict[str, Any]:

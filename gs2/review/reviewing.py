@@ -367,12 +367,14 @@ def review_records(
     preset: str = "fast",
     rounds: Sequence[int] | None = None,
     cache: Path | None = None,
+    progress: Progress | None = None,
     stop: Callable[[], bool] = lambda: False,
 ) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield the place of each record and its review, as plain data, as they are made.
 
     records: the name of each and its text. where: the processes that judge. preset, rounds, cache: as of
-    `review_text`. stop: asked now and then; once it says so, what is under way is dropped.
+    `review_text`. progress: told (decisions judged, decisions) of a record that is judged in this process.
+    stop: asked now and then; once it says so, what is under way is dropped.
     Raises what `review_text` raises, at a record that cannot be read before any is judged, and ReviewError if
     a process dies.
     """
@@ -388,7 +390,8 @@ def review_records(
             yield number, found
     if not left:
         return
-    with executor_at(where, Task(dict, ({"preset": preset, "rounds": rounds},), _judge)) as executor:
+    how = {"preset": preset, "rounds": rounds}
+    with executor_at(where, Task(dict, (how,), _judge), here={**how, "progress": progress}) as executor:
         try:
             for number, review in results(executor, left, stop=stop):
                 _keep(cache, keys[number], review)
