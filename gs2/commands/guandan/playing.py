@@ -172,13 +172,7 @@ async def _play(
 ) -> list[ClientResult]:
     """Return what came of each agent's seat at a server. how: the command's other options."""
     from games.guandan.rules import as_rules
-    from gs2.guandan.table.client.client import (
-        ClientConfig,
-        MessageWatch,
-        PersonHost,
-        TableClient,
-        Transcript,
-    )
+    from gs2.guandan.table.client.client import ClientConfig, PersonHost, TableClient, Transcript
     from gs2.guandan.table.hosts import check_agents, host_for, start_hosts
 
     check_agents(agents)
@@ -212,7 +206,7 @@ async def _play(
             client.transcript = transcript
             clients.append(client)
             if name == "human" and agents.index(name) == place:
-                client.listeners.append(MessageWatch(screen, client.result).note)
+                client.tracker.screen = screen
             tasks.append(asyncio.get_running_loop().create_task(client.run()))
             if how["dialect"] == "openguandan":
                 await asyncio.wait((client.seated, tasks[-1]), return_when=asyncio.FIRST_COMPLETED)

@@ -27,13 +27,11 @@ from websockets.exceptions import (
     WebSocketException,
 )
 
-from games.guandan.cards import RANKS
 from games.guandan.rules import PRESETS, Rules
 from games.support.configuration import ConfigError, Configuration, integer, one_of, real
 from games.support.files import create
 from gs2.admission import check_token
 from gs2.guandan.table.client.human import HumanAgent, SeatLeft
-from gs2.guandan.table.client.screen import PlayScreen
 from gs2.guandan.table.client.tracker import ClientResult, Tracker
 from gs2.guandan.table.hosts import Host, ThreadHost
 from gs2.guandan.table.seat import AgentError, Observation
@@ -153,18 +151,16 @@ class TableClient:
         result = await client.run()
 
     seated: resolves to the room's number when the server has given a seat (openguandan).
-    listeners: told of every message, too, but requests. transcript: hears every message that can be read.
+    transcript: hears every message that can be read.
     """
 
     def __init__(self, config: ClientConfig, host: Host) -> None:
         self.config, self.host = config, host
-        self.result = ClientResult(config.user)
+        self.result = ClientResult(config.user, room=config.room)
         usual = PRESETS["njupt" if config.dialect == "njupt" else "ruling"]
         self.tracker = Tracker(config.rules or usual, self.result)
-        self.listeners: list[Callable[[m.ServerMessage], None]] = []
         self.transcript: Transcript | None = None
         self.seated: asyncio.Future[int] = asyncio.get_running_loop().create_future()
-        self._room = config.room
         # of the whole visit: whether the server has ever given us a seat; of this connection: whether it has
         self._joined = self._seated = False
         self._strange = self._refusal = ""
@@ -315,7 +311,7 @@ class TableClient:
         config = self.config
         heard = f"only {self._strange}" if self._strange else "nothing"
         if config.dialect == "openguandan":
-            command = "CREATE_ROOM" if self._room is None else "JOIN_ROOM"
+            command = "CREATE_ROOM" if self.result.room is None else "JOIN_ROOM"
             text = f"{config.url} gives no seat: {heard} within {config.patience:g} s after {command}"
             if self._joined:
                 raise TimeoutError(text)
@@ -334,10 +330,10 @@ class TableClient:
         seat = self.result.seat if self._joined else self.config.seat
         if seat is not None and seat >= 0:
             data["seatNum"] = seat
-        if self._room is None:
+        if self.result.room is None:
             await self._say("CREATE_ROOM", **data, round=self.config.games)
         else:
-            await self._say("JOIN_ROOM", **data, roomId=self._room)
+            await self._say("JOIN_ROOM", **data, roomId=self.result.room)
 
     async def _received(self, text: str | bytes) -> None:
         try:
@@ -357,8 +353,6 @@ class TableClient:
         if isinstance(message, m.Act):
             self._asked(message)
             return
-        for listener in self.listeners:
-            listener(message)
         if isinstance(message, m.Reply):
             await self._replied(message)
 
@@ -420,7 +414,7 @@ class TableClient:
         if self.config.dialect == "njupt":
             await self._socket.send(m.encode({"actIndex": index}).decode())
         else:
-            data = {"roomId": self._room, "player": self.tracker.seat, "act": move}
+            data = {"roomId": self.result.room, "player": self.tracker.seat, "act": move}
             if act.stage == "back" and act.tributePos is not None:
                 data |= {"tributePos": act.tributePos, "tribute": act.tribute}
             await self._say(_COMMANDS[act.stage], **data)
@@ -438,13 +432,13 @@ class TableClient:
                     await self._socket.close()
                     return
                 raise self._lost(f"{self.config.url} gives no seat: {data.get('msg', 'no reason given')}")
-            room = data.get("roomId", self._room)
+            room = data.get("roomId", self.result.room)
             if not isinstance(room, int) or (message.type == "CREATE_ROOM" and "round" in data):
                 # some echo what they are sent
                 raise self._lost(
                     f"{self.config.url} answers {message.type} without a room; is it a GuanDan server?"
                 )
-            self._room = self.result.room = room
+            self.result.room = room
             self._joined = self._seated = True
             if not self.seated.done():
                 self.seated.set_result(room)
@@ -460,11 +454,11 @@ class TableClient:
         while self.config.dialect == "openguandan":
             await asyncio.sleep(self.config.silence / 2)
             silent = time.monotonic() - self._heard > self.config.silence
-            if self._waits and self._room is not None and silent:
+            if self._waits and self.result.room is not None and silent:
                 self._heard = time.monotonic()
                 logger.info("%s: the server is silent; asking for the room", self.config.user)
                 with suppress(ConnectionClosed):
-                    await self._say("GET_ROOMPLAYER", roomId=self._room)
+                    await self._say("GET_ROOMPLAYER", roomId=self.result.room)
 
 
 # --- a person in the seat ---
@@ -497,54 +491,3 @@ class PersonHost(ThreadHost):
             # whoever hears of it calls off this visit
             await asyncio.Event().wait()
             raise
-
-
-class MessageWatch:
-    """Shows on a screen what a client's seat is told; the two words that may end a game are told once.
-
-    result: of the client, which knows who won also where no word says so.
-    """
-
-    def __init__(self, screen: PlayScreen, result: ClientResult) -> None:
-        self.screen, self.result = screen, result
-        self._hand: list[str] = []
-        self._told_end = False
-
-    def note(self, message: m.ServerMessage) -> None:
-        screen = self.screen
-        if isinstance(message, m.Beginning):
-            self._dealt(message)
-        elif isinstance(message, m.PlayNotice):
-            screen.moved(message.curPos, list(message.curAction))
-        elif isinstance(message, m.TributeNotice):
-            screen.exchanged("back" if isinstance(message, m.Back) else "tribute", message.result)
-        elif isinstance(message, m.AntiTributeNotice):
-            screen.anti_tribute(message.antiPos)
-        elif isinstance(message, m.EpisodeOver):
-            if sorted(message.order) == [0, 1, 2, 3]:
-                screen.round_over(message.order, message.restCards)
-        elif isinstance(message, m.GameOver | m.GameResult):
-            self._ended(message)
-        elif isinstance(message, m.Reply) and (message.type == "error" or message.code != 200):
-            data = message.data if isinstance(message.data, dict) else {}
-            screen.say(f"the server says: {data.get('msg') or message.msg}", "bold yellow")
-
-    def _dealt(self, message: m.Beginning) -> None:
-        screen = self.screen
-        screen.seat = message.myPos
-        # whoever comes back in the middle of a round is dealt it once more
-        screen.rounds = 0 if self._told_end else screen.rounds - (message.handCards == self._hand)
-        self._hand, self._told_end = message.handCards, False
-        own, other = message.selfRank, message.oppoRank
-        levels = (own, other) if own and other else None
-        hand = sorted(message.handCards, key=lambda card: RANKS.index(card[-1]))
-        screen.dealt(hand, message.levelCard or message.curRank, levels)
-
-    def _ended(self, message: m.GameOver | m.GameResult) -> None:
-        """Tell the end of a game, at the first word of it."""
-        if self._told_end:
-            return
-        self._told_end = True
-        levels, won = getattr(message, "victoryRank", None), self.result.ended[-1].won
-        known = levels if levels and len(levels) == 2 else None
-        self.screen.game_over(None if won is None else (self.result.seat + 1 - won) % 2, known)

@@ -23,6 +23,7 @@ from games.guandan.rounds.position import parse_position
 from games.guandan.rounds.round import advance
 from games.guandan.rounds.state import NOBODY, STATE
 from games.guandan.rules import RULING, Rules
+from gs2.guandan.table.client.screen import PlayScreen
 from gs2.guandan.table.seat import Observation, Transfer
 from gs2.guandan.table.server.recording import Timing
 from gs2.guandan.table.wire import messages as m
@@ -109,8 +110,9 @@ def level_owner(levels: Sequence[int], level: int, winners: int | None) -> int |
 class Tracker:
     """What a seat has been told. `note` everything, then `observe` a request.
 
-    result: where rounds and games that end are counted, and the seat is kept. over: the gameOver heard since
-    the last deal, None for none; told: whether a gameResult was heard since.
+    result: where rounds and games that end are counted, and the seat is kept. screen: shows what is told, the
+    end of a game once; None where nobody looks. over: the gameOver heard since the last deal, None for none;
+    told: whether a gameResult was heard since.
     followed: whether the last request for a move was what the messages before it lead to. If not, a message
     was missed, and the observation holds only what the request itself says.
 
@@ -122,7 +124,9 @@ class Tracker:
     def __init__(self, rules: Rules = RULING, result: ClientResult | None = None) -> None:
         """Take the rules of the games, which no message tells."""
         self.rules, self.result = rules, result or ClientResult("")
+        self.screen: PlayScreen | None = None
         self.seat = 0
+        self._hand: list[str] = []
         self.followed, self.told = True, False
         self.over: m.GameOver | None = None
         # of the game in play: its rounds, and the team that won the last one at A
@@ -147,20 +151,31 @@ class Tracker:
         self._replayed = 0
 
     def note(self, message: m.ServerMessage) -> None:
+        screen = self.screen
         if isinstance(message, m.Beginning):
+            if screen is not None:
+                self._show_deal(screen, message)
             self.seat = self.result.seat = message.myPos
+            self._hand = message.handCards
             self.over, self.told = None, False
             self._begin()
         elif isinstance(message, m.PlayNotice):
             self.plays.append((message.curPos, list(message.curAction)))
-        elif isinstance(message, m.TributeNotice | m.AntiTributeNotice):
+            if screen is not None:
+                screen.moved(*self.plays[-1])
+        elif isinstance(message, m.AntiTributeNotice):
             self._exchanged = True
-            if isinstance(message, m.AntiTributeNotice):
-                self.refused = message.antiPos
-            elif isinstance(message, m.Back):
+            self.refused = message.antiPos
+            if screen is not None:
+                screen.anti_tribute(message.antiPos)
+        elif isinstance(message, m.TributeNotice):
+            self._exchanged = True
+            if isinstance(message, m.Back):
                 self.returns = tuple(message.result)
             else:
                 self.tributes = tuple(message.result)
+            if screen is not None:
+                screen.exchanged("back" if isinstance(message, m.Back) else "tribute", message.result)
         elif isinstance(message, m.Act):
             self._exchanged = self._exchanged or message.stage != "play"
             # there both teams are at 2 and nobody owes tribute; in any later round the last winners are above
@@ -173,6 +188,19 @@ class Tracker:
             self._round_over(message)
         elif isinstance(message, m.GameOver | m.GameResult):
             self._word_of_the_end(message)
+        elif screen is not None and (message.type == "error" or message.code != 200):
+            data = message.data if isinstance(message.data, dict) else {}
+            screen.say(f"the server says: {data.get('msg') or message.msg}", "bold yellow")
+
+    def _show_deal(self, screen: PlayScreen, message: m.Beginning) -> None:
+        screen.seat = message.myPos
+        # whoever comes back in the middle of a round is dealt it once more
+        ended = self.told or self.over is not None
+        screen.rounds = 0 if ended else screen.rounds - (message.handCards == self._hand)
+        own, other = message.selfRank, message.oppoRank
+        levels = (own, other) if own and other else None
+        hand = sorted(message.handCards, key=lambda card: RANKS.index(card[-1]))
+        screen.dealt(hand, message.levelCard or message.curRank, levels)
 
     def _round_over(self, message: m.EpisodeOver) -> None:
         """Count a round, and the failures at A that came with it."""
@@ -181,6 +209,8 @@ class Tracker:
         if sorted(order) == [0, 1, 2, 3]:
             gain = 4 - order.index((order[0] + 2) % 4)
             result.shares[gain if (order[0] - result.seat) % 2 == 0 else -gain] += 1
+            if self.screen is not None:
+                self.screen.round_over(order, message.restCards)
         self._rounds += 1
         self.winners = order[0] & 1 if order else None
         # a game is won by winning a round at A
@@ -195,12 +225,16 @@ class Tracker:
         self._rounds, self._won = 0, None
 
     def _word_of_the_end(self, message: m.GameOver | m.GameResult) -> None:
-        """Take a server's word for the end of a game, and for who won it."""
-        result = self.result
-        if self.over is None and not self.told:
+        """Take a server's word for the end of a game, and for who won it; show the first of two."""
+        result, first = self.result, self.over is None and not self.told
+        if first:
             self._game_over()
         if message.victory in (-1, 0, 1):
             result.ended[-1].won = None if message.victory == -1 else message.victory == result.seat % 2
+        if first and self.screen is not None:
+            levels, won = getattr(message, "victoryRank", None), result.ended[-1].won
+            known = levels if levels and len(levels) == 2 else None
+            self.screen.game_over(None if won is None else (result.seat + 1 - won) % 2, known)
         if isinstance(message, m.GameOver):
             self.over = message
         else:

@@ -18,7 +18,6 @@ from games.guandan.cards import ACTION, RANKS
 from games.guandan.matches.match import RoundOver
 from games.guandan.rounds.playout import legal
 from games.guandan.rounds.position import parse_position
-from gs2.guandan.table.client.client import MessageWatch
 from gs2.guandan.table.client.human import HumanAgent, LanguageAgent, SeatLeft, TypedLines, UndoWanted
 from gs2.guandan.table.client.screen import CardFaces, PlayScreen
 from gs2.guandan.table.client.tracker import Tracker
@@ -219,11 +218,9 @@ def watched(*told: dict[str, Any]) -> str:
     person = Person()
     person.screen.names = ()
     tracker = Tracker()
-    watch = MessageWatch(person.screen, tracker.result)
+    tracker.screen = person.screen
     for message in told:
-        read = m.decode_server_message(json.dumps(message))
-        tracker.note(read)
-        watch.note(read)
+        tracker.note(m.decode_server_message(json.dumps(message)))
     return person.text
 
 
