@@ -151,11 +151,11 @@ class OwnTable(RecordedGames):
         before, self.result = self.result, SessionResult(self.result.names)
         self.result.timing, self.result.fallbacks = before.timing, before.fallbacks
         self._choices = kept
-        self.screen.muted = True
+        show, self.screen.show = self.screen.show, lambda what: None
         try:
             self.session.begin((made.seat, made.chosen) for made in kept)
         finally:
-            self.screen.muted = False
+            self.screen.show = show
             self._silent_until = 0
         self.screen.say("\ntaken back: you choose again", "bold")
 

@@ -106,24 +106,19 @@ class PlayScreen:
 
     show: called with what is to be printed, a text or anything that rich renders. names: of the players, by
     seat, where they are known. watching: whether nobody is asked, so that a hand is shown when it is dealt.
-    muted: tell nothing, only keep count.
     """
 
     def __init__(
         self, show: Callable[[Any], None], faces: CardFaces, *, seat: int = 0, names: Sequence[str] = ()
     ) -> None:
         self.show, self.faces, self.seat, self.names = show, faces, seat, names
-        self.muted = self.watching = False
+        self.watching = False
         self.rounds = 0
         self.level = "2"
         self.left = [HAND_SIZE] * 4
 
-    def _tell(self, what: Any) -> None:
-        if not self.muted:
-            self.show(what)
-
     def say(self, text: str, style: str = "") -> None:
-        self._tell(Text(text, style))
+        self.show(Text(text, style))
 
     def who(self, seat: int) -> str:
         """Return a player in words: where it sits, and its name if it is known."""
@@ -150,7 +145,7 @@ class PlayScreen:
             said.append(f"level {level.replace('T', '10')}")
         if levels is not None:
             said.append(f"you {levels[0].replace('T', '10')}, they {levels[1].replace('T', '10')}")
-        self._tell(Text(f"\n=== {', '.join(said)} ===", "bold"))
+        self.show(Text(f"\n=== {', '.join(said)} ===", "bold"))
         if level is not None and self.watching:
             self._hand(hand, level)
 
@@ -160,14 +155,14 @@ class PlayScreen:
             self.left[seat] -= len(move[2])
             left = "out" if self.left[seat] <= 0 else f"{self.left[seat]} left"
             line.append(f"  {left}", "bold" if self.left[seat] <= 10 else "dim")
-        self._tell(line)
+        self.show(line)
 
     def exchanged(self, stage: str, transfers: Sequence[Transfer]) -> None:
         for giver, taker, card in transfers:
             word = "pay" if stage == "tribute" else "return"
             word += ("" if giver == self.seat else "s") + ("" if stage == "tribute" else " to")
             line = Text(f"  {self._padded(giver)}{word} {self.who(taker)}  ")
-            self._tell(line.append_text(self.faces.card(card, self.level)))
+            self.show(line.append_text(self.faces.card(card, self.level)))
 
     def anti_tribute(self, seats: Sequence[int]) -> None:
         who = " and ".join(self.who(seat) for seat in seats)
@@ -189,12 +184,12 @@ class PlayScreen:
             won = "the round" if result.rise < 1 else f"{result.rise} level{'s' * (result.rise > 1)}"
             said = f"{'your team wins' if ours else 'they win'} {won}"
         names = ", ".join(self.who(seat) for seat in order)
-        self._tell(Text(f"round over: {names}; ").append(said, "bold green" if ours else "bold red"))
+        self.show(Text(f"round over: {names}; ").append(said, "bold green" if ours else "bold red"))
         if result is not None and result.failed is not None:
             self._failed(result, result.failed)
         for seat, cards in left:
             held = Text(f"  {self._padded(seat)}held  ")
-            self._tell(held.append_text(self.faces.cards(cards, self.level)))
+            self.show(held.append_text(self.faces.cards(cards, self.level)))
 
     def _failed(self, result: RoundOver, team: int) -> None:
         """Tell that a team has not passed A, and where that leaves it."""
@@ -222,9 +217,9 @@ class PlayScreen:
         self.level = level
         own, other = (name.replace("T", "10") for name in observation.levels)
         head = f"level {level.replace('T', '10')} (you {own}, they {other}); wild: "
-        self._tell(Text("\n" + head).append_text(self.faces.card(f"H{level}", level)))
+        self.show(Text("\n" + head).append_text(self.faces.card(f"H{level}", level)))
         if observation.stage == "play":
-            self._tell(self._trick(observation))
+            self.show(self._trick(observation))
         elif observation.stage == "tribute":
             self.say("You pay tribute: choose one of your highest cards.", "bold")
         else:
@@ -233,13 +228,13 @@ class PlayScreen:
 
     def _hand(self, cards: Sequence[str], level: str) -> None:
         self.say(f"your hand ({_cards(len(cards))})")
-        self._tell(self.faces.hand(cards, level))
+        self.show(self.faces.hand(cards, level))
 
     def choices(self, observation: Observation, listed: Mapping[int, int]) -> None:
         """Show choices one a line, under numbers: {number: index}."""
         for number, index in listed.items():
             move = self.faces.move(observation.actions[index], observation.level)
-            self._tell(Text(f"{number:5d}  ").append_text(move))
+            self.show(Text(f"{number:5d}  ").append_text(move))
 
     def listed(self, observation: Observation) -> None:
         """Show the choices under their indices; of a long list one of each type and rank."""
@@ -254,14 +249,14 @@ class PlayScreen:
     def advice(self, told: Mapping[str, Any], observation: Observation) -> None:
         """Show what search thinks of the choices, as `gs2.guandan.table.hosts.hint` tells it."""
         move = observation.actions[told["index"]]
-        self._tell(Text("hint: ", "bold").append_text(self.faces.move(move, observation.level)))
+        self.show(Text("hint: ", "bold").append_text(self.faces.move(move, observation.level)))
         explained = told["explanation"]
         if explained is None:
             return
         self.say(explained["reason"])
         rows = [row for row in explained["moves"] if row["gain"] is not None or row["refined"] > 0][:6]
         if len(rows) > 1:
-            self._tell(self._candidates(rows, observation.level))
+            self.show(self._candidates(rows, observation.level))
         deals, sampled = (
             explained["deals_sampled"],
             "no other is possible" if explained["exact"] else "sampled",
