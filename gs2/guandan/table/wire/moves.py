@@ -6,7 +6,6 @@ server's event loop for tens of milliseconds over it; the kernel takes a fractio
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -29,7 +28,7 @@ from games.guandan.cards import (
     THREE_WITH_TWO,
     TWO_TRIPS,
     TYPE_NAMES,
-    level_order,
+    hand_text,
 )
 from games.guandan.matches.match import Match
 from games.guandan.rounds.state import action_words
@@ -103,16 +102,8 @@ _ROW = 96
 """Bytes that no move exceeds: 23 of type and rank, 5 for each of 10 cards, brackets."""
 
 
-def _table(texts: list[bytes], width: int) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    """Return texts as rows [k, width] uint8, and their lengths [k] int64."""
-    rows = np.zeros((len(texts), width), np.uint8)
-    for row, text in zip(rows, texts, strict=True):
-        row[: len(text)] = np.frombuffer(text, np.uint8)
-    return rows, np.array([len(text) for text in texts])
-
-
 def _heads(dialect: str) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    """Return the opening of a move, `["Pair","6",[`, at row 16 * type + rank."""
+    """Return the opening of a move, `["Pair","6",[`, at row 16 * type + rank, and the length of each."""
     texts = []
     for kind, name in enumerate(TYPE_NAMES):
         for rank in range(16):
@@ -120,7 +111,7 @@ def _heads(dialect: str) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
             if kind == FOUR_KINGS and dialect == "njupt":
                 name, word = "Bomb", "JOKER"
             texts.append(PASS_JSON if kind == PASS else f'["{name}","{word}",['.encode())
-    return _table(texts, 32)
+    return np.array(texts, "S32").view(np.uint8).reshape(-1, 32), np.array([len(text) for text in texts])
 
 
 _HEADS = {dialect: _heads(dialect) for dialect in DIALECTS}
@@ -252,22 +243,6 @@ _PASS_ALONE = MoveList.of([PASS_JSON])
 """What three decisions in ten choose from."""
 
 
-class _Scratch(threading.local):
-    """Buffers of each thread; the one for moves grows to the longest list seen."""
-
-    def __init__(self) -> None:
-        self.moves = np.empty(1024 * _ROW, np.uint8)
-        self.hand = np.empty(5 * NUM_CARDS * 2 + 2, np.uint8)
-
-    def room(self, moves: int) -> NDArray[np.uint8]:
-        if moves * _ROW > len(self.moves):
-            self.moves = np.empty(2 * moves * _ROW, np.uint8)
-        return self.moves
-
-
-_SCRATCH = _Scratch()
-
-
 def encode_moves(moves: NDArray[np.void], level: int, *, dialect: str = "openguandan") -> MoveList:
     """Return moves [m] of dtype ACTION as JSON, cards in the places they fill.
 
@@ -284,7 +259,7 @@ def encode_moves(moves: NDArray[np.void], level: int, *, dialect: str = "opengua
         return _PASS_ALONE
     # frombuffer skips the checks that make `view` slow on a structured dtype
     words = np.frombuffer(np.ascontiguousarray(moves), np.int64)
-    out = _SCRATCH.room(len(moves))
+    out = np.empty(len(moves) * _ROW, np.uint8)
     offsets = np.empty(len(moves) + 1, np.int64)
     if not _put_moves(words, level, *_HEADS[dialect], _CARDS, _SLOTS, _SUITS_IN_PRINT, out, offsets):
         raise GameError("guandan: there is no action in one of these slots; take moves from legal()")
@@ -305,17 +280,11 @@ def warm_kernels(dialect: str = "openguandan") -> None:
             match.apply(due.seat, len(due.actions) - 1)
 
 
-def _hand_orders() -> NDArray[np.int64]:
-    """Return the card indices from weakest to strongest, then S, H, C, D: by level, last without one."""
-    orders = []
-    for level in [*range(13), 12]:
-        place = level_order(level)
-        ranks = sorted(range(13), key=lambda rank: int(place[rank]))
-        orders.append([4 * rank + suit for rank in ranks for suit in (1, 0, 2, 3)] + [52, 53])
-    return np.array(orders)
-
-
-_HAND_ORDERS = _hand_orders()
+_EACH = np.ones(NUM_CARDS, np.uint8)
+_HAND_ORDERS = np.array(
+    [[CARD_NAMES.index(card) for card in hand_text(_EACH, level).split()] for level in range(13)]
+)
+"""The card indices from weakest to strongest, then S, H, C, D, by level; that of the aces has plain ranks."""
 
 
 @kernel
@@ -335,6 +304,6 @@ def encode_hand(lo: int, hi: int, level: int, *, dialect: str = "openguandan") -
 
     "njupt" lists by level-aware rank, then S, H, C, D; "openguandan" by plain rank.
     """
-    order = _HAND_ORDERS[level if dialect == "njupt" else 13]
-    out = _SCRATCH.hand
+    order = _HAND_ORDERS[level if dialect == "njupt" else 12]
+    out = np.empty(5 * NUM_CARDS * 2 + 2, np.uint8)
     return out[: _put_hand(lo, hi, order, _CARDS, out)].tobytes()
