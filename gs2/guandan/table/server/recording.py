@@ -14,7 +14,7 @@ import math
 import os
 import secrets
 import time
-from collections import Counter
+from array import array
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from io import FileIO
@@ -27,43 +27,30 @@ from games.guandan.matches.match_game import MatchPieces, match_header
 from games.support.files import check_folder, check_output
 from gs2.guandan.table.session import GameCount, Listener, News
 
-_PER_OCTAVE = 8
-
 
 class Timing:
-    """Durations noted one by one, in a few hundred bytes: counts by logarithmic buckets.
-
-    Quantiles are exact to one bucket, a factor of 2 ** (1 / 8). No library, because games in this process are
-    timed too and must need no extra: HdrHistogram is compiled and installs setuptools along with it; ddsketch
-    is slower and does not tell the longest.
-    count: durations noted. longest: of them, in seconds.
-    """
+    """Durations noted one by one, in seconds."""
 
     def __init__(self) -> None:
-        self.count, self.longest, self._total = 0, 0.0, 0.0
-        self._buckets: Counter[int] = Counter()
+        self._noted = array("d")
 
     def add(self, seconds: float) -> None:
-        self.count += 1
-        self._total += seconds
-        self.longest = max(self.longest, seconds)
-        self._buckets[int(_PER_OCTAVE * math.log2(seconds * 1e7 + 1.0))] += 1
+        self._noted.append(seconds)
+
+    @property
+    def count(self) -> int:
+        """Durations noted."""
+        return len(self._noted)
 
     @property
     def mean(self) -> float:
         """Mean duration in seconds; 0 if none was noted."""
-        return self._total / self.count if self.count else 0.0
+        return sum(self._noted) / len(self._noted) if self._noted else 0.0
 
     def quantile(self, share: float) -> float:
-        """Return the duration in seconds that `share` of all do not exceed (the upper edge of its bucket)."""
-        wanted = share * self.count
-        seen = 0
-        for bucket in sorted(self._buckets):
-            seen += self._buckets[bucket]
-            if seen >= wanted:
-                edge: float = (2.0 ** ((bucket + 1) / _PER_OCTAVE) - 1.0) * 1e-7
-                return min(edge, self.longest)
-        return self.longest
+        """Return the duration in seconds that `share` of all do not exceed; 0 if none was noted."""
+        at = max(math.ceil(share * len(self._noted)) - 1, 0)
+        return sorted(self._noted)[at] if self._noted else 0.0
 
     def summary(self) -> dict[str, Any]:
         """Return count, and mean, median, p99 and longest in milliseconds."""
@@ -72,7 +59,7 @@ class Timing:
             "mean_ms": round(1e3 * self.mean, 3),
             "p50_ms": round(1e3 * self.quantile(0.5), 3),
             "p99_ms": round(1e3 * self.quantile(0.99), 3),
-            "max_ms": round(1e3 * self.longest, 3),
+            "max_ms": round(1e3 * self.quantile(1.0), 3),
         }
 
 
@@ -218,7 +205,7 @@ class SessionResult:
                 lines.append(
                     f"seat {seat} {self.names[seat]}: {timing.count} decisions, "
                     f"mean {1e3 * timing.mean:.2f} ms, p99 {1e3 * timing.quantile(0.99):.2f} ms, "
-                    f"longest {1e3 * timing.longest:.0f} ms{taken}"
+                    f"longest {1e3 * timing.quantile(1.0):.0f} ms{taken}"
                 )
         return "\n".join(lines)
 

@@ -132,14 +132,13 @@ def test_a_bad_message_is_refused_with_what_and_where_and_unknown_ones_pass_as_r
             read(text)
 
 
-def test_quantiles_of_durations_are_right_to_a_tenth():
+def test_quantiles_of_durations_are_those_of_all():
     times = np.random.default_rng(0).lognormal(-8, 2, 5000)
     timing = Timing()
     for seconds in times:
         timing.add(float(seconds))
     for share in (0.01, 0.5, 0.9, 0.99, 1.0):
-        exact = np.quantile(times, share, method="inverted_cdf")
-        assert exact <= timing.quantile(share) * (1 + 1e-9) <= exact * 1.1 + 1e-7
+        assert timing.quantile(share) == np.quantile(times, share, method="inverted_cdf")
     assert timing.mean == pytest.approx(times.mean())
     assert timing.summary()["count"] == 5000
     assert Timing().summary()["p99_ms"] == 0
