@@ -17,6 +17,7 @@ from gs2.commands.common import bold, number_table, print_json, stdout
 from gs2.commands.progress import working
 from gs2.guandan.agent.explanation import example_positions, read_position, solve_position
 from gs2.guandan.agent.guandan_config import PRESETS
+from gs2.guandan.table.selection import seat_words
 
 if TYPE_CHECKING:
     from gs2.guandan.agent.explanation import Explanation
@@ -85,7 +86,7 @@ def render(told: Explanation, title: str | None = None) -> None:
     """Print an explanation for people."""
     out = stdout()
 
-    seats = [("you", "next", "partner", "previous")[(s - told.seat) % 4] for s in range(4)]
+    seats = seat_words(told.seat)
     if title:
         out.print(title, style="dim")
     beat = "you lead" if told.to_beat is None else f"to beat: {told.to_beat}"

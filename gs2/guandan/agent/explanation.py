@@ -14,12 +14,12 @@ from games.game import GameError
 from games.guandan.cards import NO_ACTION, PASS, RANKS, hand_text, unpack
 from games.guandan.notation import action_list
 from games.guandan.rounds.position import parse_position
-from games.support.array_types import Array, Row
+from games.support.array_types import Array
 from games.support.files import read_text
 from gs2.guandan.agent.agent import Gs2Agent
 from gs2.guandan.agent.decision import Decision
 from gs2.guandan.agent.guandan_config import GuanDanConfig
-from gs2.guandan.table.selection import KIND_NAMES, seat_words
+from gs2.guandan.table.selection import move_text, seat_words
 
 LISTED = 8
 """Deals and moves that an explanation lists one by one."""
@@ -103,15 +103,6 @@ class Explanation:
         return asdict(self)
 
 
-def move_text(action: Row, level: int) -> str:
-    """Return one action as a player would say it: "Pair 9 (S9 D9)", "Pass"."""
-    if action["type"] == PASS:
-        return "Pass"
-    kind, rank, cards = action_list(action, level)
-    name = f"Bomb of {len(cards)}" if kind == "Bomb" else KIND_NAMES[kind].capitalize()
-    return f"{name}{'' if kind == 'FourKings' else ' ' + rank} ({' '.join(cards)})"
-
-
 def explain_decision(decision: Decision, config: GuanDanConfig, *, listed: int = LISTED) -> Explanation:
     """Return a decision in words.
 
@@ -120,12 +111,13 @@ def explain_decision(decision: Decision, config: GuanDanConfig, *, listed: int =
     state, seat = decision.state, decision.seat
     row = state[0]
     level = int(row["level"])
-    names = [move_text(action, level) for action in decision.actions]
+    names = [move_text(action_list(action, level)) for action in decision.actions]
     moves = _moves(decision, names, config)
     on_table = None
     if row["leader"] != 255 and row["beat"]["type"] not in (PASS, NO_ACTION):
         leader = int(row["leader"])
-        on_table = f"{move_text(row['beat'], level)} by seat {leader} ({seat_words(seat)[leader]})"
+        beat = move_text(action_list(row["beat"], level))
+        on_table = f"{beat} by seat {leader} ({seat_words(seat)[leader]})"
     solution = decision.solution
     sizes = ("nodes", "infosets", "leaves", "depth", "iterations", "gap") if solution else ()
     return Explanation(

@@ -21,11 +21,11 @@ from gs2.guandan.agent.deals.dealing import DealNetworks, load_networks, network
 from gs2.guandan.agent.deals.determinize import Worlds
 from gs2.guandan.agent.decision import Decision
 from gs2.guandan.agent.evaluator import Evaluator, best_moves, evaluator_worth
-from gs2.guandan.agent.explanation import move_text
 from gs2.guandan.agent.guandan_config import GuanDanConfig
 from gs2.guandan.agent.rollout import Rollouts, ended_worth
 from gs2.guandan.review.judging import Judge, choices_of, judge_cards
 from gs2.guandan.review.recorded_rounds import RecordedRound, record_rounds, transcript_rounds
+from gs2.guandan.table.selection import move_text
 from gs2.review.review_data import VERDICTS, LineMove, RecordedGame, ReviewedDecision
 from gs2.review.reviewing import GameReviewing, head_of, whole_lines
 
@@ -158,7 +158,7 @@ def _likeliest(worlds: Worlds | None) -> Array:
 
 def move_words(move: list[Any], level: str) -> str:
     """Return a move of a review as a player would say it."""
-    return move_text(parse_action(move, level)[0], as_level(level))
+    return move_text(action_list(parse_action(move, level)[0], as_level(level)))
 
 
 def value_curve(played: RecordedRound, evaluator: Evaluator) -> tuple[NDArray[np.float64], int | None]:

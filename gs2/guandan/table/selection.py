@@ -34,19 +34,6 @@ from games.guandan.notation import action_list, move_groups
 from games.guandan.rounds.playout import legal_moves
 from gs2.guandan.table.seat import AgentError, Observation
 
-_IN_WORDS = {
-    "Single": "a single card",
-    "Pair": "a pair",
-    "Trips": "three of a rank",
-    "ThreePair": "three pairs in a row",
-    "ThreeWithTwo": "a full house",
-    "TwoTrips": "two trips in a row",
-    "Straight": "a straight",
-    "StraightFlush": "a straight flush",
-    "Bomb": "a bomb",
-    "FourKings": "the joker bomb",
-}
-
 
 @dataclass(frozen=True)
 class Reason:
@@ -72,16 +59,14 @@ class Reason:
         if self.code == "wrong_type":
             if say["need"] in ("Bomb", "StraightFlush"):
                 return "Only a higher bomb beats a bomb."
-            return f"To beat {_IN_WORDS[say['need']]} play a higher one, or a bomb."
+            return f"To beat it play a higher {KIND_NAMES[say['need']]}, or a bomb."
         if self.code == "wrong_count":
             count = "one card is" if say["need"] == 1 else f"{say['need']} cards are"
             return f"These cards make no combination; {count} needed, or a bomb."
         if self.code == "too_low":
-            kind, rank, cards = say["beat"]
-            if kind == "FourKings":
+            if say["beat"][0] == "FourKings":
                 return "Nothing beats the joker bomb."
-            size = f" of {len(cards)}" if kind == "Bomb" else ""
-            return f"Too low: the move to beat is {_IN_WORDS[kind]}{size}, {rank} ({' '.join(cards)})."
+            return f"Too low: the move to beat is {move_text(say['beat'])}."
         if self.code == "card_not_allowed":
             what = "Pay your highest card" if say["stage"] == "tribute" else "Return a card of at most ten"
             return f"{what}: one of {' '.join(say['cards'])}."
@@ -148,7 +133,7 @@ def _why_no_move(observation: Observation, cards: Sequence[str]) -> Reason:
     packed = _packed(cards)
     assert packed is not None
     made = legal_moves(packed[None], level).values
-    made = made[(made["lo"] == packed[0]) & (made["hi"] == packed[1])]
+    made = made[fitting(made, cards)]
     greater = observation.greater
     if greater is None:
         return Reason("not_offered" if len(made) else "no_combination")
@@ -220,6 +205,15 @@ _JOKERS = {
     "B": re.compile(r"\b(?:small|black) jokers?\b", re.I),
     "R": re.compile(r"\b(?:big|red) jokers?\b", re.I),
 }
+
+
+def move_text(move: Sequence[Any]) -> str:
+    """Return a move `[type, rank, cards]` as a player would say it: "Pair 9 (S9 D9)", "Pass"."""
+    kind, rank, cards = move
+    if kind == "PASS":
+        return "Pass"
+    name = f"Bomb of {len(cards)}" if kind == "Bomb" else KIND_NAMES[kind].capitalize()
+    return f"{name}{'' if kind == 'FourKings' else ' ' + rank} ({' '.join(cards)})"
 
 
 def seat_words(seat: int) -> dict[int, str]:

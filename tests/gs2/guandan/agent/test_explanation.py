@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from games.game import GameError
+from games.guandan.notation import action_list
 from games.guandan.rounds.playout import legal
 from games.guandan.rounds.position import parse_position
 from gs2.guandan.agent import agent as agent_module
@@ -15,11 +16,11 @@ from gs2.guandan.agent.agent import Gs2Agent
 from gs2.guandan.agent.explanation import (
     example_positions,
     explain_decision,
-    move_text,
     read_position,
     solve_position,
 )
 from gs2.guandan.agent.guandan_config import agent_preset
+from gs2.guandan.table.selection import move_text
 from tests.commands.runner import ran, refused
 from tests.gs2.guandan.blueprints import counting
 
@@ -39,7 +40,8 @@ def test_the_examples_hide_the_other_hands_and_cover_what_players_meet() -> None
         kinds.add((len(opponents), bool(state["leader"][0] == 255)))
     assert kinds >= {(1, True), (2, False), (2, True)}
     state, _ = parse_position(read_position("follow"))
-    names = {move_text(move, int(state["level"][0])) for move in legal(state, canonical=True).values}
+    level, moves = int(state["level"][0]), legal(state, canonical=True).values
+    names = {move_text(action_list(move, level)) for move in moves}
     assert {"Pass", "Bomb of 4 5 (S5 H5 C5 D5)"} <= names, "moves are named as players name them"
 
 
