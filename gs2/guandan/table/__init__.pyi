@@ -5,7 +5,6 @@ from .client.human import HumanAgent as HumanAgent
 from .client.human import LanguageAgent as LanguageAgent
 from .client.own_table import play_games as play_games
 from .client.tracker import ClientResult as ClientResult
-from .hosts import InstantHost as InstantHost
 from .hosts import ProcessHost as ProcessHost
 from .hosts import ThreadHost as ThreadHost
 from .hosts import load_agent as load_agent

@@ -135,7 +135,8 @@ class ThreadHost:
 
     Like every host it answers for seats by their keys, and forgets a seat whose games are over. Once it gives
     a seat up, nobody expects its answer: its time is up.
-    threads: 0 has one agent for all seats that it serves together, on the event loop itself.
+    threads: 0 has one agent for all seats that it serves together, on the event loop itself: for one that
+        answers in microseconds.
     """
 
     def __init__(self, make: Callable[[], Any], threads: int = 64) -> None:
@@ -163,13 +164,6 @@ class ThreadHost:
             self.pool.shutdown(wait=False, cancel_futures=True)
             for agent in self.seats.agents.values():
                 agent.close()
-
-
-class InstantHost(ThreadHost):
-    """Runs agents that answer in microseconds, on the event loop itself."""
-
-    def __init__(self, make: Callable[[], Any]) -> None:
-        super().__init__(make, 0)
 
 
 # --- in a worker process ---
@@ -256,10 +250,10 @@ class ProcessHost:
         self.name, self.workers = name, workers
         self.jobs = Jobs(behind=False)
         self.waiting: dict[int, list[tuple[Hashable, Observation, asyncio.Future[int]]]] = defaultdict(list)
-        self.busy: dict[int, list[Hashable]] = {}
+        self.busy: dict[int, list[Hashable]] = defaultdict(list)
+        self.drains: dict[int, asyncio.Task[None]] = {}
         self.homes: dict[Hashable, int] = {}
         self.batch = False
-        self.tasks: set[asyncio.Task[None]] = set()
 
     async def _ask(self, place: int, function: str, *arguments: Any) -> Any:
         """Return the answer of a function of this module by a worker; AgentError if it fails or dies."""
@@ -283,11 +277,8 @@ class ProcessHost:
         worker = self._home(key)
         future: asyncio.Future[int] = asyncio.get_running_loop().create_future()
         self.waiting[worker].append((key, observation, future))
-        if worker not in self.busy:
-            self.busy[worker] = []
-            task = asyncio.get_running_loop().create_task(self._drain(worker))
-            self.tasks.add(task)
-            task.add_done_callback(self.tasks.discard)
+        if worker not in self.drains:
+            self.drains[worker] = asyncio.get_running_loop().create_task(self._drain(worker))
         return future
 
     async def _drain(self, worker: int) -> None:
@@ -311,7 +302,8 @@ class ProcessHost:
                     else:
                         future.set_result(answer)
         finally:
-            del self.busy[worker]
+            del self.drains[worker]
+            self.busy[worker] = []
 
     def forget(self, key: Hashable) -> None:
         """Drop a seat's agent, once its worker is free."""
@@ -325,7 +317,7 @@ class ProcessHost:
         for asker, _, future in self.waiting[worker]:
             if asker == key:
                 future.cancel()
-        if key in self.busy.get(worker, ()):
+        if key in self.busy[worker]:
             logger.warning("the worker of agent %s takes too long and is ended", self.name)
             self.jobs.stop(str(worker))
 
@@ -351,7 +343,7 @@ def host_for(name: str, *, workers: int = 1) -> Host:
     workers: processes for an agent that gets its own.
     """
     if name in INSTANT:
-        return InstantHost(lambda: load_agent(name))
+        return ThreadHost(lambda: load_agent(name), threads=0)
     if name == "human":
         return ThreadHost(lambda: load_agent(name), threads=1)
     return ProcessHost(name, workers)
@@ -362,5 +354,5 @@ async def start_hosts(hosts: Iterable[Host]) -> None:
     for host in hosts:
         if isinstance(host, ProcessHost):
             await host.start()
-        elif isinstance(host, ThreadHost):
+        else:
             host.seats.load()

@@ -16,7 +16,6 @@ from gs2.guandan.table.client.human import HumanAgent
 from gs2.guandan.table.client.own_table import play_games
 from gs2.guandan.table.hosts import (
     FirstSeat,
-    InstantHost,
     ProcessHost,
     RandomSeat,
     ThreadHost,
@@ -72,7 +71,7 @@ def test_agents_are_loaded_by_name_by_module_and_by_file(tmp_path):
     path = tmp_path / "mine.py"
     path.write_text("class Mine:\n    def act(self, observation):\n        return 0\n")
     assert load_agent(f"{path}:Mine").answers([observation]) == [0]
-    for name, host in (("random", InstantHost), ("human", ThreadHost), ("my.module:Agent", ProcessHost)):
+    for name, host in (("random", ThreadHost), ("human", ThreadHost), ("my.module:Agent", ProcessHost)):
         assert isinstance(host_for(name), host), name
     for name, word in (
         ("tests.gs2.guandan.table.test_agents:NoAgent", "has no method act"),
@@ -152,15 +151,15 @@ def test_an_agent_for_many_seats_is_made_once_where_its_seats_take_turns():
         def __call__(self, decisions):
             return [0] * len(decisions)
 
-    async def scenario(host):
-        answers = host(Together)
+    async def scenario(threads):
+        answers = ThreadHost(Together, threads)
         try:
             return [await answers.answer(key, observations(1)[0]) for key in "aba"]
         finally:
             answers.close()
 
-    for host, instances in ((InstantHost, 1), (ThreadHost, 3)):
-        assert asyncio.run(asyncio.wait_for(scenario(host), PATIENCE)) == [0, 0, 0]
+    for threads, instances in ((0, 1), (64, 3)):
+        assert asyncio.run(asyncio.wait_for(scenario(threads), PATIENCE)) == [0, 0, 0]
         assert len(made) == instances
 
 

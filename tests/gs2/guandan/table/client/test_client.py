@@ -23,7 +23,7 @@ from websockets.asyncio.server import ServerConnection, serve
 from games.support.configuration import ConfigError
 from gs2.guandan.table.client.client import ClientConfig, ClientError, TableClient
 from gs2.guandan.table.client.tracker import ClientResult, Tracker
-from gs2.guandan.table.hosts import FirstSeat, InstantHost, ThreadHost
+from gs2.guandan.table.hosts import FirstSeat, ThreadHost
 from gs2.guandan.table.server.server import ServerConfig, TableServer
 from gs2.guandan.table.wire import messages as m
 from tests.patience import PATIENCE
@@ -86,7 +86,7 @@ def play(script: Callable[[Script], Awaitable[None]], agent: Any = FirstSeat, **
             port = server.sockets[0].getsockname()[1]
             # a server is woken only where a test asks for it: a busy machine is silent, too
             options = {"linger": 0.1, "silence": 300.0, "patience": 300.0, **config}
-            host = (InstantHost if agent is FirstSeat else ThreadHost)(agent)
+            host = ThreadHost(agent, 0 if agent is FirstSeat else 64)
             return await TableClient(ClientConfig(f"ws://127.0.0.1:{port}", **options), host).run()
 
     result = asyncio.run(asyncio.wait_for(scenario(), PATIENCE))
@@ -257,7 +257,7 @@ def test_a_server_that_gives_no_seat_or_is_not_there_is_named():
         play(script)
 
     async def nowhere() -> None:
-        await TableClient(ClientConfig("ws://127.0.0.1:1"), InstantHost(FirstSeat)).run()
+        await TableClient(ClientConfig("ws://127.0.0.1:1"), ThreadHost(FirstSeat, 0)).run()
 
     with pytest.raises(ClientError, match="cannot connect"):
         asyncio.run(nowhere())
@@ -285,7 +285,7 @@ def told(*cases: tuple[Any, str], path: str = "", **config: Any) -> list[str]:
             options = {"patience": 300.0, "linger": 0.1, **config}
             url = f"ws://127.0.0.1:{port}{path}"
             with pytest.raises(ClientError) as error:
-                await TableClient(ClientConfig(url, dialect, **options), InstantHost(FirstSeat)).run()
+                await TableClient(ClientConfig(url, dialect, **options), ThreadHost(FirstSeat, 0)).run()
             return str(error.value)
 
     async def scenario() -> list[str]:
@@ -376,7 +376,7 @@ def test_a_silent_server_of_the_competition_is_waited_for_but_spoken_of(caplog):
     async def scenario() -> None:
         async with scripted(silent) as port:
             config = ClientConfig(f"ws://127.0.0.1:{port}", "njupt", patience=SILENCE)
-            task = asyncio.create_task(TableClient(config, InstantHost(FirstSeat)).run())
+            task = asyncio.create_task(TableClient(config, ThreadHost(FirstSeat, 0)).run())
             while not caplog.records:
                 await asyncio.sleep(0.01)
             assert not task.done()

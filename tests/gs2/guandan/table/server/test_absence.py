@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from websockets.asyncio.client import connect
 
 from gs2.guandan.table.client.client import ClientConfig, ClientError, TableClient
-from gs2.guandan.table.hosts import InstantHost, RandomSeat, host_for
+from gs2.guandan.table.hosts import RandomSeat, ThreadHost, host_for
 from gs2.guandan.table.server.room import Room, RoomConfig
 from gs2.guandan.table.server.server import ServerConfig, TableServer
 from gs2.guandan.table.wire.connection import WireLimits
@@ -152,7 +152,7 @@ def test_the_clock_of_a_request_begins_once_when_its_client_is_there(decision, r
 
 @with_a_limit
 async def test_the_seat_of_a_killed_client_goes_to_the_fallback_agent_and_the_others_play_on():
-    hosts = {"fallback": InstantHost(RandomSeat)}
+    hosts = {"fallback": ThreadHost(RandomSeat, 0)}
     async with table(room={"reconnect": 0.1}, hosts=hosts) as (server, sockets):
         await first_request(sockets)
         server.rooms[1].seats[2].connection.abort()
@@ -244,11 +244,11 @@ async def test_a_move_out_of_turn_is_not_answered_and_whoever_was_cut_off_is_nev
 
 @with_a_limit
 async def test_our_client_that_is_not_let_in_again_says_why():
-    class Cut(InstantHost):
+    class Cut(ThreadHost):
         """Loses the connection at the third decision."""
 
         def __init__(self, server: TableServer) -> None:
-            super().__init__(RandomSeat)
+            super().__init__(RandomSeat, 0)
             self.server, self.asked = server, 0
 
         async def answer(self, key: Any, observation: Any) -> int:
@@ -280,7 +280,7 @@ async def tables(*, agents: tuple[str, ...] = (), **room: float):
     """Yield a server, and a function that connects a client of a name; at the end all are cut off."""
     config = ServerConfig(dialect="njupt", port=0, seed=3, agents=agents, room=RoomConfig(**room))
     sockets = []
-    async with TableServer(config, {name: InstantHost(RandomSeat) for name in agents}) as server:
+    async with TableServer(config, {name: ThreadHost(RandomSeat, 0) for name in agents}) as server:
 
         async def arrive(name: str):
             url = server.url.replace("{name}", name)

@@ -13,7 +13,7 @@ from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed
 
 from games.guandan.matches.match_game import match_events, read_match
-from gs2.guandan.table.hosts import InstantHost, RandomSeat, ThreadHost
+from gs2.guandan.table.hosts import RandomSeat, ThreadHost
 from gs2.guandan.table.server.room import RoomConfig, Seat, TableError, place_agents
 from gs2.guandan.table.server.server import ServerConfig, TableServer
 from gs2.guandan.table.wire.connection import WireLimits
@@ -231,7 +231,7 @@ def said(kind: str, user: str, **data: object) -> str:
 )
 def test_a_client_that_asks_for_no_seat_gets_the_first_that_no_agent_has(agents: str, seat: int):
     config = ServerConfig(port=0, agents=tuple(agents.split(",")))
-    ear, lobby = Ear(), TableServer(config, {"random": InstantHost(RandomSeat)}).lobby
+    ear, lobby = Ear(), TableServer(config, {"random": ThreadHost(RandomSeat, 0)}).lobby
     lobby.received(ear, said("CREATE_ROOM", "a"))
     assert ear.seat[1].index == seat and ear.heard[0]["code"] == 200
     if seat:
@@ -278,7 +278,7 @@ def test_an_agent_that_fails_or_dawdles_costs_its_seat_a_default_move_and_nobody
             return 0
 
     async def scenario(kind):
-        hosts = {"bad": ThreadHost(kind), "random": InstantHost(RandomSeat)}
+        hosts = {"bad": ThreadHost(kind), "random": ThreadHost(RandomSeat, 0)}
         limit = 0.05 if kind is Dawdles else PATIENCE  # a slow machine is late, too
         config = ServerConfig(
             port=0, seed=1, agents=("1:bad", "2:random", "3:random"), room=RoomConfig(decision=limit)

@@ -25,7 +25,7 @@ from games.guandan.matches.match_game import match_events, read_match
 from games.support.files import FileProblem
 from gs2.guandan.table.client.client import ClientConfig, TableClient
 from gs2.guandan.table.client.own_table import play_games
-from gs2.guandan.table.hosts import InstantHost, RandomSeat
+from gs2.guandan.table.hosts import RandomSeat, ThreadHost
 from gs2.guandan.table.server import recording
 from gs2.guandan.table.server.recording import RecordFolder, SessionResult
 from gs2.guandan.table.server.server import ServerConfig, TableServer
@@ -112,7 +112,7 @@ def test_four_strangers_play_two_games_and_every_message_fits_the_schemas(dialec
 @pytest.mark.some(2)
 def test_our_clients_play_with_strangers_and_agents_fill_the_seats_that_are_left(dialect, strangers, agents):
     async def scenario():
-        hosts = {name: InstantHost(RandomSeat) for name in agents}
+        hosts = {name: ThreadHost(RandomSeat, 0) for name in agents}
         config = ServerConfig(dialect=dialect, port=0, seed=8, agents=agents)
         async with TableServer(config, hosts) as server:
             url, room = server.url.removesuffix("/game/{name}"), None
@@ -120,7 +120,7 @@ def test_our_clients_play_with_strangers_and_agents_fill_the_seats_that_are_left
             for k in range(4 - strangers - len(agents)):
                 rules = config.room.rules
                 visit = ClientConfig(url, dialect, user=f"c{k}", room=room, linger=0.05, rules=rules)
-                client = TableClient(visit, InstantHost(RandomSeat))
+                client = TableClient(visit, ThreadHost(RandomSeat, 0))
                 tasks.append(asyncio.create_task(client.run()))
                 room = await client.seated if dialect == "openguandan" else None
             bots = [
@@ -182,7 +182,7 @@ async def session(server: TableServer) -> None:
 
 def a_server(folder: Path) -> TableServer:
     config = ServerConfig(dialect="njupt", port=0, seed=1, record=folder, agents=("random",) * 3, games=1)
-    return TableServer(config, {"random": InstantHost(RandomSeat)})
+    return TableServer(config, {"random": ThreadHost(RandomSeat, 0)})
 
 
 def test_two_servers_at_once_and_a_third_after_them_leave_each_other_their_records(tmp_path, monkeypatch):
