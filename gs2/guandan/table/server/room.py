@@ -407,7 +407,7 @@ class Room(RecordedGames):
             moves = seat.moves = seat.moves or self._encoded(due.actions)
             return self.dialect.ask("play", seat.index, hand, session, moves, self._trick)
         paid = session.paid_to(seat.index) if due.stage == "back" else None
-        hand = self._hand(seat.index, None if paid is None or self.dialect.tribute_in_hand else paid[2])
+        hand = self._hand(seat.index, paid[2] if paid is not None and self.dialect.official else None)
         return self.dialect.ask(due.stage, seat.index, hand, session, _choices(due))
 
     # --- the session tells ---

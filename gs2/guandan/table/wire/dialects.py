@@ -1,7 +1,7 @@
 """The wire's dialects: how each server writes the same events, as JSON bytes.
 
 OpenGuanDan's is as its paper prints it (appendices B and C) or as its server speaks it. The competition bots
-speak NJUPT's, that of the offline platform. Which fields a message has, and in which order, stands in a table
+speak NJUPT's, that of the offline platform. Which fields a request has, and in which order, stands in a table
 of each; `Dialect` fills them in.
 """
 
@@ -13,16 +13,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
+from msgspec import Raw
 
 from games.guandan.cards import RANKS
 from games.guandan.matches.match import AntiTribute, Exchange, RoundOver
 from gs2.guandan.table.session import GameCount, News, Session
 from gs2.guandan.table.wire.moves import PASS_JSON, MoveList
-
-_RANK_JSON = [f'"{rank}"'.encode() for rank in RANKS]
-_STAGES = {stage: f'"{stage}"'.encode() for stage in ("play", "tribute", "back")}
-_NUMBERS = ("myPos", "curPos", "greaterPos", "tributePos", "indexRange")
-"""Fields that hold a number; all others are filled with JSON."""
 
 
 @dataclass
@@ -49,26 +45,18 @@ class Trick:
 _NO_TRICK = Trick()
 
 
-def _form(kind: str, fields: str) -> bytes:
-    """Return a message of a type, its fields in their order, to be filled by their names."""
-    parts = [f'"{name}":%({name}){"d" if name in _NUMBERS else "b"}' for name in fields.split()]
-    return f'{{"type":"{kind}",{",".join(parts)}}}'.encode()
-
-
 class Dialect(abc.ABC):
     """Builds every message of a server in one dialect, as JSON bytes.
 
     name: also that of the form of moves, see `encode_moves`. official: as for `OpenGuanDan`.
-    tribute_in_hand: whether the hand in a request for a return card holds the tribute already.
-    acts, deal: the forms of requests, by stage, and of the start of a round. nothing: a move that is none.
+    acts, deal: the fields of requests, by stage, and of the start of a round. nothing: a move that is none.
     """
 
     name: str
     official = False
-    tribute_in_hand = True
-    acts: dict[str, bytes]
-    deal: bytes
-    nothing = b"null"
+    acts: dict[str, str]
+    deal: str
+    nothing = Raw(b"null")
 
     def ask(
         self,
@@ -89,34 +77,34 @@ class Dialect(abc.ABC):
         if self.official and last == PASS_JSON:
             last_seat, last = -1, None
         choices = self._listed(stage, choices)
-        told: dict[bytes, bytes | int] = {
-            b"stage": _STAGES[stage],
-            b"handCards": hand,
-            b"publicInfo": self._info(session.rest, trick.areas),
-            b"curPos": last_seat,
-            b"curAction": last or self.nothing,
-            b"greaterPos": trick.greatest_seat,
-            b"greaterAction": trick.greatest or self.nothing,
-            b"actionList": choices.json,
-            b"indexRange": len(choices) - 1,
+        told = {
+            "stage": stage,
+            "handCards": Raw(hand),
+            "publicInfo": self._info(session.rest, trick.areas),
+            "curPos": last_seat,
+            "curAction": Raw(last) if last else self.nothing,
+            "greaterPos": trick.greatest_seat,
+            "greaterAction": Raw(trick.greatest) if trick.greatest else self.nothing,
+            "actionList": Raw(choices.json),
+            "indexRange": len(choices) - 1,
+            **_ranks(session, seat),
         }
         paid = session.paid_to(seat) if stage == "back" else None
         if paid is not None:
-            told |= {b"tributePos": paid[0], b"tribute": b'"%b"' % paid[2].encode()}
-        told |= _ranks(session, seat)
-        return self.acts[stage] % told
+            told |= {"tributePos": paid[0], "tribute": paid[2]}
+        return msgspec.json.encode({"type": "act", **{name: told[name] for name in self.acts[stage].split()}})
 
     def _listed(self, stage: str, choices: MoveList) -> MoveList:
         return choices
 
-    def _info(self, rest: Sequence[int], areas: Sequence[bytes | None]) -> bytes:
+    def _info(self, rest: Sequence[int], areas: Sequence[bytes | None]) -> list[dict[str, Any]]:
         """Return what is public of each seat: the number of its cards."""
-        return b'[{"rest":%d},{"rest":%d},{"rest":%d},{"rest":%d}]' % tuple(rest)
+        return [{"rest": count} for count in rest]
 
     def beginning(self, seat: int, hand: bytes, session: Session) -> bytes:
         ranks = _ranks(session, seat)
-        told = {b"stage": b'"beginning"', b"handCards": hand, b"myPos": seat, b"levelCard": ranks[b"curRank"]}
-        return self.deal % {**told, **ranks}
+        told = {"handCards": Raw(hand), "myPos": seat, "levelCard": ranks["curRank"], **ranks}
+        return notify("beginning", **{name: told[name] for name in self.deal.split()})
 
     def played(self, before: Trick, seat: int, move: bytes) -> bytes:
         """Return the notification of a move; `before` is the trick without it.
@@ -126,10 +114,8 @@ class Dialect(abc.ABC):
         greatest_seat, greatest = before.greatest_seat, before.greatest
         if not self.official and move != PASS_JSON:
             greatest_seat, greatest = seat, move
-        return (
-            b'{"type":"notify","stage":"play","curPos":%d,"curAction":%b,"greaterPos":%d,"greaterAction":%b}'
-            % (seat, move, greatest_seat, greatest or PASS_JSON)
-        )
+        beat = Raw(greatest or PASS_JSON)
+        return notify("play", curPos=seat, curAction=Raw(move), greaterPos=greatest_seat, greaterAction=beat)
 
     def tribute_begins(self, cards: MoveList) -> bytes | None:
         """Return what a payer is sent before its request for tribute, if anything."""
@@ -158,14 +144,10 @@ class Dialect(abc.ABC):
         """Return the messages at the end of a game; the last game's include the session's result."""
 
 
-def _ranks(session: Session, seat: int) -> dict[bytes, bytes]:
-    """Return selfRank, oppoRank and curRank in JSON, for one seat."""
+def _ranks(session: Session, seat: int) -> dict[str, str]:
+    """Return selfRank, oppoRank and curRank for one seat."""
     own, other = session.levels[seat & 1], session.levels[1 - (seat & 1)]
-    return {
-        b"selfRank": _RANK_JSON[own],
-        b"oppoRank": _RANK_JSON[other],
-        b"curRank": _RANK_JSON[session.level],
-    }
+    return {"selfRank": RANKS[own], "oppoRank": RANKS[other], "curRank": RANKS[session.level]}
 
 
 def notify(stage: str, **fields: Any) -> bytes:
@@ -190,18 +172,17 @@ class OpenGuanDan(Dialect):
 
     name = "openguandan"
     acts = {  # noqa: RUF012 - of the class, never changed
-        stage: _form("act", f"stage handCards {fields} actionList indexRange")
+        stage: f"stage handCards {fields} actionList indexRange"
         for stage, fields in (
             ("play", "publicInfo selfRank oppoRank curRank curPos curAction greaterPos greaterAction"),
             ("tribute", "selfRank oppoRank curRank"),
             ("back", "selfRank oppoRank curRank tributePos tribute"),
         )
     }
-    deal = _form("notify", "stage handCards myPos levelCard")
+    deal = "handCards myPos levelCard"
 
     def __init__(self, *, official: bool = False) -> None:
         self.official = official
-        self.tribute_in_hand = not official
 
     def _listed(self, stage: str, choices: MoveList) -> MoveList:
         if not self.official or stage == "play":
@@ -213,7 +194,7 @@ class OpenGuanDan(Dialect):
         """Return the official server's word to a payer that tribute is due."""
         if not self.official:
             return None
-        return b'{"type":"tribute","code":200,"data":{"actionList":%b}}' % self._listed("tribute", cards).json
+        return reply("tribute", actionList=Raw(self._listed("tribute", cards).json))
 
     def error(self, message: str, kind: str = "ERROR") -> bytes:
         return msgspec.json.encode({"type": kind, "code": -1, "data": {"msg": message}})
@@ -243,18 +224,15 @@ class Njupt(Dialect):
     name = "njupt"
     acts = dict.fromkeys(
         ("play", "tribute", "back"),
-        _form(
-            "act",
-            "handCards publicInfo selfRank oppoRank curRank stage curPos curAction greaterPos greaterAction "
-            "actionList indexRange",
-        ),
+        "handCards publicInfo selfRank oppoRank curRank stage curPos curAction greaterPos greaterAction "
+        "actionList indexRange",
     )
-    deal = _form("notify", "stage handCards myPos selfRank oppoRank curRank")
-    nothing = b"[null,null,null]"
+    deal = "handCards myPos selfRank oppoRank curRank"
+    nothing = Raw(b"[null,null,null]")
 
-    def _info(self, rest: Sequence[int], areas: Sequence[bytes | None]) -> bytes:
+    def _info(self, rest: Sequence[int], areas: Sequence[bytes | None]) -> list[dict[str, Any]]:
         shown = zip(rest, areas, strict=True)
-        return b"[%b]" % b",".join([b'{"rest":%d,"playArea":%b}' % (n, area or b"null") for n, area in shown])
+        return [{"rest": count, "playArea": Raw(area or b"null")} for count, area in shown]
 
     def error(self, message: str, kind: str = "ERROR") -> bytes:
         return msgspec.json.encode({"type": "error", "msg": message})
