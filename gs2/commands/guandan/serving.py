@@ -152,25 +152,22 @@ async def _serve(
     server.hear_signals()
     try:
         starting = asyncio.ensure_future(start_hosts(hosts.values()))
-        signalled = asyncio.ensure_future(server.signalled())
+        signalled = asyncio.ensure_future(server.stopping.wait())
         with working("starting the agents …"):
             await asyncio.wait({starting, signalled}, return_when=asyncio.FIRST_COMPLETED)
         if starting.done() and isinstance(starting.exception(), AgentError):
             # perhaps of a process that a signal ended, before we heard of the signal ourselves
             await asyncio.wait({signalled}, timeout=1.0)
-        heard = signalled.done()
-        signalled.cancel()
-        if heard or not starting.done():
+        if signalled.done():
             starting.cancel()
-            await server.stop(0.0)
             raise KeyboardInterrupt
+        signalled.cancel()
         starting.result()
         await server.start()
-    except OSError as error:
+    except BaseException as error:
         await server.stop(0.0)
-        raise click.ClickException(f"cannot listen on {config.host}: {error.strerror or error}") from None
-    except BaseException:
-        await server.stop(0.0)
+        if isinstance(error, OSError):
+            raise click.ClickException(f"cannot listen on {config.host}: {error.strerror or error}") from None
         raise
     quiet_collector()
     stderr().print(f"listening on {server.url} ({config.dialect}); Ctrl-C ends")

@@ -12,7 +12,7 @@ from gs2.guandan.table.seat import AgentError
 from gs2.guandan.table.server.room import Room, Seat, TableError
 from gs2.guandan.table.wire import messages as m
 from gs2.guandan.table.wire.connection import Connection
-from gs2.guandan.table.wire.dialects import Dialect, Njupt, OpenGuanDan, reply
+from gs2.guandan.table.wire.dialects import Dialect, reply
 from gs2.guandan.table.wire.moves import find_move
 
 
@@ -24,11 +24,10 @@ class Lobby(abc.ABC):
     takes no more, or an agent has that seat. kind: type of the message in hand, which a refusal answers.
     """
 
-    dialect: Dialect
     kind = "ERROR"
 
-    def __init__(self, rooms: dict[int, Room], new_room: Callable[..., Room]) -> None:
-        self.rooms, self.new_room = rooms, new_room
+    def __init__(self, dialect: Dialect, rooms: dict[int, Room], new_room: Callable[..., Room]) -> None:
+        self.dialect, self.rooms, self.new_room = dialect, rooms, new_room
 
     @abc.abstractmethod
     def connected(self, connection: Connection) -> None:
@@ -45,14 +44,9 @@ class Lobby(abc.ABC):
 class OpenGuanDanLobby(Lobby):
     """Rooms that clients create and join by number.
 
-    official: as at the official server, who is not to act is not answered, and nobody is let into a room that
-        was full once, not even to a seat of one's own.
+    As at the official server, where the dialect is that one's, who is not to act is not answered, and nobody
+    is let into a room that was full once, not even to a seat of one's own.
     """
-
-    def __init__(self, *arguments: Any, official: bool = False) -> None:
-        super().__init__(*arguments)
-        self.official = official
-        self.dialect = OpenGuanDan(official=official)
 
     def connected(self, connection: Connection) -> None:
         """Wait for the client to speak, unless it came for the other dialect: such a client never does."""
@@ -62,12 +56,11 @@ class OpenGuanDanLobby(Lobby):
     def received(self, connection: Connection, text: str) -> None:
         self.kind = "ERROR"
         self.kind, data = m.decode_command(text)
-        kind = self.kind
-        if kind in m.STAGES:
-            self._act(connection, m.STAGES[kind], data)
-        elif kind == "CREATE_ROOM":
+        if self.kind in m.STAGES:
+            self._act(connection, m.STAGES[self.kind], data)
+        elif self.kind == "CREATE_ROOM":
             self._create(connection, data)
-        elif kind == "JOIN_ROOM":
+        elif self.kind == "JOIN_ROOM":
             self._join(connection, data)
         else:
             self._who(connection, data.roomId)
@@ -76,28 +69,31 @@ class OpenGuanDanLobby(Lobby):
         _must_be_free(connection)
         user = str(data.userId)
         room = self.new_room(data.round, data.seatNum)
-        room.sit(connection, user, data.seatNum)
+        room.take(connection, user, data.seatNum)
         connection.send(reply("CREATE_ROOM", roomId=room.number, userNum=0, userId=user, userName=None))
         room.start_if_full()
 
     def _join(self, connection: Connection, data: m.JoinData) -> None:
         room = self._room(data.roomId)
         user = str(data.userId)
-        again = any(seat.user == user for seat in room.seats)
-        if self.official and room.full:
+        held = next((seat for seat in room.seats if seat.user == user), None)
+        if self.dialect.official and room.full:
             raise TableError("房间已满")  # the room is full
         if connection.seat is not None and (connection.seat[0], connection.seat[1].user) != (room, user):
             _must_be_free(connection)
         present = [seat for seat in room.seats if seat.connection is not None and seat.user != user]
-        number = sum(seat.user is not None for seat in room.seats) - again
-        seat = room.sit(connection, user, data.seatNum)
-        who: dict[str, Any] = {} if self.official else {"userId": user, "userName": None}
+        number = sum(seat.user is not None for seat in room.seats) - (held is not None)
+        if held is None:
+            room.take(connection, user, data.seatNum)
+        else:
+            room.give_back(held, connection)
+        who: dict[str, Any] = {} if self.dialect.official else {"userId": user, "userName": None}
         connection.send(reply("JOIN_ROOM", roomId=room.number, userNum=number, **who))
         for other in present:
             assert other.connection is not None
             other.connection.send(reply("JOIN", roomId=room.number))
-        if again:
-            room.catch_up(seat)
+        if held is not None:
+            room.catch_up(held)
         room.start_if_full()
 
     def _room(self, number: int) -> Room:
@@ -117,7 +113,7 @@ class OpenGuanDanLobby(Lobby):
             raise TableError(f"you sit in room {room.number}, not {number}")
         if data.player != seat.index:
             raise TableError(f"you sit in seat {seat.index}; you cannot act for seat {data.player}")
-        if self.official and seat.index not in room.session.pending:
+        if self.dialect.official and seat.index not in room.session.pending:
             return
         due = room.session.due(seat.index)
         if due.stage != stage:
@@ -159,7 +155,6 @@ class NjuptLobby(Lobby):
 
     def __init__(self, *arguments: Any, games: int, probe: float) -> None:
         super().__init__(*arguments)
-        self.dialect = Njupt()
         self.games, self.probe = games, probe
         self._waiting: list[Connection] = []
 

@@ -159,18 +159,7 @@ class Room(RecordedGames):
     def full(self) -> bool:
         return all(seat.taken for seat in self.seats)
 
-    def sit(self, connection: Connection, user: str, wanted: int | None = None) -> Seat:
-        """Give a seat to a client; a user who lost the connection gets the old one back.
-
-        Raises TableError if the room is full or the seat is another's.
-        """
-        for seat in self.seats:
-            if seat.user == user:
-                self.give_back(seat, connection)
-                return seat
-        return self.take(connection, user, wanted)
-
-    def take(self, connection: Connection, user: str, wanted: int | None = None) -> Seat:
+    def take(self, connection: Connection, user: str, wanted: int | None = None) -> None:
         """Give a client a free seat; of several who share a name, later ones are marked.
 
         Raises TableError if the room is full or the seat is another's.
@@ -188,7 +177,6 @@ class Room(RecordedGames):
         seat.user, seat.name = user, name
         seat.connection = connection
         connection.seat = (self, seat)
-        return seat
 
     def give_back(self, seat: Seat, connection: Connection) -> None:
         """Let a client that came back have its seat.
@@ -321,7 +309,7 @@ class Room(RecordedGames):
             self.stop("everybody left")
             return
         for seat in self.seats:
-            if seat.index in self.session.pending and now > seat.deadline:
+            if seat.index in self.session.pending and now >= seat.deadline:
                 self._overdue(seat)
 
     def _overdue(self, seat: Seat) -> None:
@@ -370,10 +358,6 @@ class Room(RecordedGames):
                 seat.connection.flush()
                 seat.connection.seat = None
         self._finished(self)
-
-    def _nobody(self, seat: Seat, due: Pending) -> None:
-        if self._waits_for(seat, due):
-            self._overdue(seat)
 
     # --- what clients are told ---
 
@@ -459,13 +443,7 @@ class Room(RecordedGames):
 
     def asked(self, seats: Sequence[int]) -> None:
         session = self.session
-        if session.stage == "tribute":
-            for payer in seats:
-                word = self.dialect.tribute_begins(_choices(session.pending[payer]))
-                connection = self.seats[payer].connection
-                if word is not None and connection is not None:
-                    connection.queue(word)
-        elif session.opens:
+        if session.opens:
             self._trick = Trick()
         now = time.monotonic()
         for index in seats:
@@ -478,10 +456,14 @@ class Room(RecordedGames):
             if seat.host is not None:
                 self._ask_host(seat, seat.host)
                 continue
+            if session.stage == "tribute" and seat.connection is not None:
+                word = self.dialect.tribute_begins(_choices(session.pending[index]))
+                if word is not None:
+                    seat.connection.queue(word)
             self.ask_again(seat)
             if seat.deadline <= now:
                 # nobody to wait for; not within this call, for a table of such seats would recurse
-                asyncio.get_running_loop().call_soon(self._nobody, seat, session.pending[index])
+                asyncio.get_running_loop().call_soon(lambda: self.tick(time.monotonic()))
 
 
 def _choices(due: Pending) -> MoveList:

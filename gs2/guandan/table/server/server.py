@@ -23,7 +23,8 @@ from gs2.guandan.table.server.lobby import Lobby, NjuptLobby, OpenGuanDanLobby
 from gs2.guandan.table.server.recording import RecordFolder, SessionResult, Timing
 from gs2.guandan.table.server.room import Room, RoomConfig, Seat, TableError, place_agents
 from gs2.guandan.table.wire import messages as m
-from gs2.guandan.table.wire.connection import Connection, ConnectionHandler, WireLimits, listen
+from gs2.guandan.table.wire.connection import Connection, WireLimits, listen
+from gs2.guandan.table.wire.dialects import Njupt, OpenGuanDan
 from gs2.guandan.table.wire.moves import warm_kernels
 
 logger = logging.getLogger("gs2.guandan.table")
@@ -86,7 +87,7 @@ def quiet_collector() -> None:
     gc.set_threshold(10_000, 20, 50)
 
 
-class TableServer(ConnectionHandler):
+class TableServer:
     """Serves tables until stopped.
 
         async with TableServer(ServerConfig(), hosts={}) as server:
@@ -97,7 +98,7 @@ class TableServer(ConnectionHandler):
     rooms: open tables by number. results: of the sessions that ended, the last 1000; each is also passed to
     `on_result`.
     handling: seconds of work for each message of a client, from its arrival to all answers written.
-    stopped_by: the signal that ended it, None for none.
+    stopping: set when a signal came, stopped_by, or when as many sessions have ended as `run` is to serve.
     """
 
     def __init__(self, config: ServerConfig, hosts: Mapping[str, Host] | None = None) -> None:
@@ -111,11 +112,11 @@ class TableServer(ConnectionHandler):
         self.on_result: Callable[[SessionResult], None] = lambda result: None
         self.sessions = 0
         self.handling = Timing()
-        self.finished = asyncio.Event()
+        self.stopping, self.finished = asyncio.Event(), asyncio.Event()
         self.lobby: Lobby = (
-            NjuptLobby(self.rooms, self._new_room, games=config.games, probe=config.room.probe)
+            NjuptLobby(Njupt(), self.rooms, self._new_room, games=config.games, probe=config.room.probe)
             if config.dialect == "njupt"
-            else OpenGuanDanLobby(self.rooms, self._new_room, official=config.official)
+            else OpenGuanDanLobby(OpenGuanDan(official=config.official), self.rooms, self._new_room)
         )
         self._seeds = np.random.default_rng(config.seed)
         self._connections: set[Connection] = set()
@@ -124,7 +125,6 @@ class TableServer(ConnectionHandler):
         self._closing = False
         self.stopped_by: int | None = None
         self._most: int | None = None
-        self._stop = asyncio.Event()
         self._idle = asyncio.Event()
         self._idle.set()
         self._server: Server | None = None
@@ -141,12 +141,8 @@ class TableServer(ConnectionHandler):
             self._folder = RecordFolder(self.config.record)
         warm_kernels(self.lobby.dialect.name)
         port = DEFAULT_PORTS[self.config.dialect] if self.config.port is None else self.config.port
-        self._server = await listen(
-            self,
-            (self.config.host, port),
-            self.config.limits,
-            token=self.config.token,
-        )
+        config = self.config
+        self._server = await listen(self._talk, config.host, port, config.limits, token=config.token)
         self._ticker = asyncio.get_running_loop().create_task(self._tick())
 
     @property
@@ -216,11 +212,7 @@ class TableServer(ConnectionHandler):
         if self.stopped_by is not None:
             self._idle.set()
         self.stopped_by = self.stopped_by or number
-        self._stop.set()
-
-    async def signalled(self) -> None:
-        """Wait for a signal."""
-        await self._stop.wait()
+        self.stopping.set()
 
     async def run(
         self,
@@ -235,7 +227,7 @@ class TableServer(ConnectionHandler):
         """
         self.hear_signals()
         self._most = sessions
-        await self._stop.wait()
+        await self.stopping.wait()
         if self.stopped_by is not None:
             on_signal()
         await self.stop(grace)
@@ -259,7 +251,7 @@ class TableServer(ConnectionHandler):
                     elif now - connection.last_heard > silence / 3:
                         connection.ping()
 
-    def _refuse(self, connection: Connection, error: Exception, kind: str = "ERROR") -> None:
+    def _refuse(self, connection: Connection, error: Exception, kind: str) -> None:
         """Explain a refusal to its sender; repeat the request if it was a bad answer."""
         connection.errors += 1
         connection.send(self.lobby.dialect.error(str(error), kind))
@@ -270,6 +262,19 @@ class TableServer(ConnectionHandler):
             self._guarded(room, room.refused, seat)
 
     # --- the wire tells ---
+
+    async def _talk(self, connection: Connection) -> None:
+        """Deal with a client until it is gone."""
+        self.connected(connection)
+        try:
+            async for message in connection.messages():
+                if isinstance(message, str):
+                    self.received(connection, message)
+                else:
+                    refused = TableError("messages are JSON in text frames; this one was binary")
+                    self._refuse(connection, refused, "ERROR")
+        finally:
+            self.disconnected(connection)
 
     def connected(self, connection: Connection) -> None:
         self._connections.add(connection)
@@ -285,10 +290,6 @@ class TableServer(ConnectionHandler):
             connection.seat = None
             if seat.connection is connection:
                 self._guarded(room, room.lost, seat)
-
-    def received_binary(self, connection: Connection) -> None:
-        """Refuse a message that is not text."""
-        self._refuse(connection, TableError("messages are JSON in text frames; this one was binary"))
 
     def received(self, connection: Connection, text: str) -> None:
         began = time.perf_counter()
@@ -361,4 +362,4 @@ class TableServer(ConnectionHandler):
         if not self.rooms:
             self._idle.set()
         if self._most is not None and self.sessions >= self._most:
-            self._stop.set()
+            self.stopping.set()

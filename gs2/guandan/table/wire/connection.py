@@ -10,9 +10,11 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import Any, Protocol
+from typing import Any
 
 from websockets.asyncio.server import Server, ServerConnection, serve
 from websockets.exceptions import ConnectionClosed, InvalidMessage
@@ -46,22 +48,6 @@ class WireLimits:
     handshake: float = 10.0
     silence: float = 60.0
     gather: float = 0.1
-
-
-class ConnectionHandler(Protocol):
-    """What a connection tells the server; each is called on the event loop and must not block."""
-
-    def connected(self, connection: Connection) -> None:
-        """The handshake is done; `connection.path` is known."""
-
-    def received(self, connection: Connection, text: str) -> None:
-        """A whole text message."""
-
-    def received_binary(self, connection: Connection) -> None:
-        """A binary message, which no dialect has."""
-
-    def disconnected(self, connection: Connection) -> None:
-        """The connection is gone; called once for each `connected`."""
 
 
 class _AnsweringConnection(ServerConnection):
@@ -155,6 +141,13 @@ class Connection:
     def open(self) -> bool:
         return self._closing is None and self._socket.state is State.OPEN
 
+    async def messages(self) -> AsyncIterator[str | bytes]:
+        """Yield what the client says, until it is gone; what comes after `close` is dropped."""
+        with suppress(ConnectionClosed):
+            async for message in self._socket:
+                if self.open:
+                    yield message
+
     def send(self, payload: bytes) -> None:
         """Send a text message now, after those that wait."""
         self._waiting.append(payload)
@@ -199,34 +192,22 @@ class Connection:
 
 
 async def listen(
-    handler: ConnectionHandler,
-    address: tuple[str, int],
+    talk: Callable[[Connection], Awaitable[None]],
+    host: str,
+    port: int,
     limits: WireLimits,
     *,
     token: str | None,
 ) -> Server:
-    """Return a server that listens at `address`, host and port, and tells `handler` of its clients.
+    """Return a server that listens at an address; `talk` deals with each of its clients.
 
     token: what clients must show.
     Raises OSError if the address cannot be had.
     """
 
-    async def talk(socket: ServerConnection) -> None:
+    async def shaken(socket: ServerConnection) -> None:
         assert isinstance(socket, _AnsweringConnection)
-        connection = Connection(socket, limits)
-        handler.connected(connection)
-        try:
-            async for message in socket:
-                if not connection.open:
-                    continue
-                if isinstance(message, str):
-                    handler.received(connection, message)
-                else:
-                    handler.received_binary(connection)
-        except ConnectionClosed:
-            pass
-        finally:
-            handler.disconnected(connection)
+        await talk(Connection(socket, limits))
 
     def admit(socket: ServerConnection, request: Request, response: Response) -> Response | None:
         assert isinstance(socket, _AnsweringConnection)
@@ -239,9 +220,8 @@ async def listen(
         socket.note_refusal(response)
         return response
 
-    host, port = address
     return await serve(
-        talk,
+        shaken,
         host,
         port,
         process_response=admit,

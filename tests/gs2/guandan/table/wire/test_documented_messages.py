@@ -64,7 +64,7 @@ def match() -> list[Message]:
         rooms[1] = Room(1, lobby.dialect, config, games=games, seed=SEED)
         return rooms[1]
 
-    lobby = OpenGuanDanLobby(rooms, new_room, official=True)
+    lobby = OpenGuanDanLobby(OpenGuanDan(official=True), rooms, new_room)
 
     def tell(seat: int, kind: str, **data: Any) -> None:
         said.append({"type": kind, "data": data})
@@ -278,7 +278,7 @@ def test_our_server_in_its_official_form_says_what_the_official_server_said(tran
         room = Room(1, OpenGuanDan(official=True), RoomConfig(rules=PRESETS["openguandan"]))
         ears = [Ear() for _ in range(4)]
         for seat, ear in enumerate(ears):
-            room.sit(ear, f"u{seat}", seat)
+            room.take(ear, f"u{seat}", seat)
         room.start_if_full()
         await until(lambda: room.state == "playing")
         for line in game:
