@@ -180,10 +180,6 @@ async def _serve(
 
     ended_by = await server.run(sessions=sessions, grace=grace, on_signal=stopping)
     if not as_json and server.sessions:
-        handled = server.handling
-        stderr().print(
-            f"{server.sessions} sessions, {handled.count:,} messages handled in "
-            f"{1e3 * handled.mean:.3f} ms each (p99 {1e3 * handled.quantile(0.99):.3f} ms)"
-        )
+        stderr().print(f"{server.sessions} sessions")
     if ended_by == signal.SIGINT:
         raise SystemExit(INTERRUPTED)

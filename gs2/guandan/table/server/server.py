@@ -20,7 +20,7 @@ from gs2.admission import LOOPBACK, check_token
 from gs2.guandan.table.hosts import Host
 from gs2.guandan.table.seat import AgentError
 from gs2.guandan.table.server.lobby import Lobby, NjuptLobby, OpenGuanDanLobby
-from gs2.guandan.table.server.recording import RecordFolder, SessionResult, Timing
+from gs2.guandan.table.server.recording import RecordFolder, SessionResult
 from gs2.guandan.table.server.room import Room, RoomConfig, Seat, TableError, place_agents
 from gs2.guandan.table.wire import messages as m
 from gs2.guandan.table.wire.connection import Connection, WireLimits, listen
@@ -97,7 +97,6 @@ class TableServer:
     hosts: where the agents named in the configuration, and "fallback" if given, think; closed at the end.
     rooms: open tables by number. results: of the sessions that ended, the last 1000; each is also passed to
     `on_result`.
-    handling: seconds of work for each message of a client, from its arrival to all answers written.
     stopping: set when a signal came, stopped_by, or when as many sessions have ended as `run` is to serve.
     """
 
@@ -111,7 +110,6 @@ class TableServer:
         self.results: list[SessionResult] = []
         self.on_result: Callable[[SessionResult], None] = lambda result: None
         self.sessions = 0
-        self.handling = Timing()
         self.stopping, self.finished = asyncio.Event(), asyncio.Event()
         self.lobby: Lobby = (
             NjuptLobby(Njupt(), self.rooms, self._new_room, games=config.games, probe=config.room.probe)
@@ -292,7 +290,6 @@ class TableServer:
                 self._guarded(room, room.lost, seat)
 
     def received(self, connection: Connection, text: str) -> None:
-        began = time.perf_counter()
         place = connection.seat
         if place is not None:
             place[1].missed = 0
@@ -305,7 +302,6 @@ class TableServer:
             if place is None:
                 raise
             self._broken(place[0])
-        self.handling.add(time.perf_counter() - began)
 
     def _guarded(self, room: Room, function: Callable[..., None], *arguments: Any) -> None:
         """Call a function; what it breaks at a table must not reach another."""
