@@ -58,7 +58,8 @@ def _refined(cell: Cell, policy: NDArray[np.float64]) -> _Refined:
     """Return what one draw of a cell makes of a blueprint."""
     began = time.perf_counter()
     context, _ = _prepared(name_here(cell.game))
-    config = method_passes(cell.method, cell.limit, cell.iterations)
+    passes = method_passes(cell.method, cell.limit, cell.iterations)
+    config = [one.replace(mode=cell.mode) for one in passes]
     infosets = []
     for player in (0, 1):
         mine = np.flatnonzero(context.tree.infoset_player == player)
@@ -66,7 +67,7 @@ def _refined(cell: Cell, policy: NDArray[np.float64]) -> _Refined:
             rng = np.random.default_rng([cell.seed, player, 7])
             mine = np.sort(rng.choice(mine, cell.sample, replace=False))
         infosets.append(mine)
-    options = RefineOptions(mode=cell.mode, seed=cell.seed, infosets=np.concatenate(infosets))
+    options = RefineOptions(seed=cell.seed, infosets=np.concatenate(infosets))
     both = refine_both(context, policy, config, options)
     return _Refined(both.policy, both.searches, both.skipped, time.perf_counter() - began)
 

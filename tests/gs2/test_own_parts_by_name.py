@@ -18,7 +18,7 @@ from games.check import check_game
 from games.game import GameError
 from games.registry import load_game
 from games.support.configuration import ConfigError
-from gs2 import RefineOptions, preset, refine_policy
+from gs2 import preset, refine_policy
 from gs2.guandan.table.hosts import load_agent
 from gs2.guandan.table.seat import AgentError
 from gs2.parts import named_part
@@ -247,7 +247,7 @@ def test_a_leaf_of_ones_own_is_asked_by_every_search(place: Path) -> None:
     config = preset("maxmargin", depth=1, leaf="parts.py:oracle", iterations=50)
     game = load_game("parts.py:Mine")
     policy = cfr.uniform_policy(cfr.grow(game))
-    made = refine_policy(game, policy, 0, config, RefineOptions(mode="nested")).policy
+    made = refine_policy(game, policy, 0, config).policy
     assert made.tolist() != policy.tolist()
 
 

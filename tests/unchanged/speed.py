@@ -91,8 +91,8 @@ def refine(
     context = SearchContext(load_game(game))
     policy = policy_from_spec("cfr:100", context.game, context.tree)
     infosets = np.random.default_rng(0).permutation(context.tree.n_infosets)[:sample]
-    options = RefineOptions(mode="sequential", infosets=np.sort(infosets))
-    config = preset(method, iterations=300, **changes)
+    options = RefineOptions(infosets=np.sort(infosets))
+    config = preset(method, iterations=300, mode="sequential", **changes)
     return lambda: len(refine_both(context, policy, config, options).searches)
 
 

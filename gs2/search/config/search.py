@@ -165,16 +165,12 @@ class SearchConfig(StagedConfiguration):
                 f"overlap cannot be certified apart; got {self.safety.scope}; choose anchored with mode = "
                 "sequential for it"
             )
-        self.check_mode(self.mode)
-        self.check_read()
-
-    def check_mode(self, mode: str) -> None:
-        """Raise ConfigError for a mode in which the certificate would not hold."""
-        if self.safety.certificate == "shared" and mode == "independent":
+        if judge == "shared" and self.mode == "independent":
             raise ConfigError(
                 "mode must be nested or sequential with certificate = shared, since what a search leaves "
                 "above another changes what that one may do; got independent"
             )
+        self.check_read()
 
     @classmethod
     def unread(cls, values: Mapping[str, Any]) -> dict[str, str]:

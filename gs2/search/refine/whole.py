@@ -1,6 +1,6 @@
 """Refine a whole strategy: search at every infoset of a player and splice the answers into one policy.
 
-How the searches see each other changes the outcome a lot, so it is said by name:
+How the searches see each other changes the outcome a lot, so `mode` of the configuration says it by name:
 
 independent  every search starts from the blueprint alone, as if it were the first of the match.
 nested       level by level from the root: a search sees the strategies refined at shallower decisions, as
@@ -24,7 +24,6 @@ from games.game import Game, Infoset
 from games.support.configuration import ConfigError
 from gs2.policies.tabulate import tabulate
 from gs2.search.config.search import SearchConfig
-from gs2.search.config.stages import MODE_NAMES
 from gs2.search.context import AnyStrategy, SearchContext, SearchOptions, Strategy, check_asked
 from gs2.search.explain import refine_part
 from gs2.search.histories.enumerated import histories_of
@@ -85,7 +84,6 @@ class RefineResult:
 class RefineOptions:
     """How a whole strategy is refined; the searches themselves are the configuration's.
 
-    mode: independent, nested or sequential; the configuration's own by default.
     seed: every infoset draws from its own generator, made of the seed and the infoset's number, so results
         do not depend on the order. Games that are played out on the tree share their luck.
     infosets: those to search, numbers or `Infoset`s, in this order within a level; by default all. Those of
@@ -93,14 +91,13 @@ class RefineOptions:
     progress: called with (infosets done, infosets in all), player by player.
     """
 
-    mode: str | None = None
     seed: int = 0
     infosets: Sequence[Infoset | int] | NDArray[np.int64] | None = None
     progress: Callable[[int, int], None] | None = None
 
 
 NO_CHOICE = RefineOptions()
-"""Every infoset, in the configuration's mode."""
+"""Every infoset, with seed 0."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,9 +161,8 @@ def refine_policy(
         `Blueprint.value`; another is asked for its own expected values.
     config: of the searches; several make a pass over all infosets each, from what the one before left, such
         as one of `gs2+` and then one of `gs2+path` (docs/measurements/subgame_solving.md).
-    Raises ConfigError for no such player, a negative seed and a mode that does not exist or in which the
-    certificate would not hold; ValueError for infosets that the game does not have; what `SearchContext`
-    raises.
+    Raises ConfigError for no such player and a negative seed; ValueError for infosets that the game does not
+    have; what `SearchContext` raises.
     """
     if player not in (0, 1):
         raise ConfigError(f"player must be the seat whose strategy is refined, 0 or 1; got {player!r}")
@@ -186,10 +182,6 @@ def _one_pass(
 ) -> RefineResult:
     """Return what one pass over the player's infosets makes of a strategy."""
     config = where_listed(config)
-    mode = config.mode if options.mode is None else options.mode
-    if mode not in MODE_NAMES:
-        raise ConfigError(f"mode must be one of {', '.join(MODE_NAMES)}; got {mode!r}")
-    config.check_mode(mode)
     began = time.perf_counter()
     tree = context.tree
     every = np.arange(tree.n_infosets)
@@ -197,7 +189,7 @@ def _one_pass(
         every = np.array([context.infoset_number(one) for one in options.infosets], np.int64)
     every = every[tree.infoset_player[every] == player]
     level = context.infoset_level[every]
-    if mode == "independent":
+    if config.mode == "independent":
         batches = [every]
     else:
         batches = [every[level == depth] for depth in np.unique(level)]
@@ -209,7 +201,7 @@ def _one_pass(
     )
     if blueprint is None and asked:
         blueprint = tabulate(context.game, tree, now)
-    seed, sequential = options.seed, mode == "sequential"
+    seed, sequential = options.seed, config.mode == "sequential"
     stats: list[RefineStats] = []
     done = 0
     for batch in batches:

@@ -437,7 +437,7 @@ def test_an_interrupted_search_leaves_the_callers_strategy_as_it_was(seed, publi
 
 def test_both_players_refined_are_the_two_refinements_spliced():
     prepared, policy = context(KUHN), random_policy(KUHN, np.random.default_rng(1))
-    config, options = preset("gs2-r", k=1, iterations=5), RefineOptions(seed=4, mode="nested")
+    config, options = preset("gs2-r", k=1, iterations=5), RefineOptions(seed=4)
     both = refine_both(prepared, policy, config, options)
     alone = [refine_policy(prepared, policy, player, config, options) for player in (0, 1)]
     joined = np.where(prepared.tree.slot_player == 0, alone[0].policy, alone[1].policy)

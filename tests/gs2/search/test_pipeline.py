@@ -199,8 +199,8 @@ def test_a_refinement_follows_its_seed_and_not_the_order_of_its_searches(config:
     some = np.flatnonzero(prepared.tree.infoset_player == 0)[:12]
 
     def refined(seed: int, infosets: np.ndarray) -> np.ndarray:
-        options = RefineOptions(mode="independent", seed=seed, infosets=infosets)
-        return refine_policy(prepared, policy, 0, config, options).policy
+        options = RefineOptions(seed=seed, infosets=infosets)
+        return refine_policy(prepared, policy, 0, config.replace(mode="independent"), options).policy
 
     found = refined(0, some)
     assert np.array_equal(found, refined(0, some[::-1]))

@@ -74,7 +74,7 @@ def test_gs2_plus_is_never_above_its_blueprint_and_well_below_it(name, method):
 def test_nested_searches_see_those_above_them():
     prepared, policy = context(LIARS_DICE), blueprint(LIARS_DICE, 5)
     alone, nested = (
-        refine_policy(prepared, policy, 0, preset("1-klss", iterations=50), RefineOptions(mode=mode)).policy
+        refine_policy(prepared, policy, 0, preset("1-klss", iterations=50, mode=mode)).policy
         for mode in ("independent", "nested")
     )
     assert not np.array_equal(alone, nested)
@@ -96,7 +96,7 @@ def test_bad_configurations_name_the_field_the_value_and_the_next_step():
     with pytest.raises(ConfigError, match="k must be given"):
         SearchConfig.of(generator="diverse")
     with pytest.raises(ConfigError, match="mode must be one of"):
-        refine_policy(context(KUHN), blueprint(KUHN), 0, preset("resolve"), RefineOptions(mode="together"))
+        preset("resolve", mode="together")
     assert preset("7-klss").histories.order == 7
 
 
