@@ -152,8 +152,7 @@ def main(decisions: int = 100_000, pairs: int = 100) -> dict[str, Any]:
     from blueprint.learning.run import RunLimits, train
     from games.infosets.trail import Watcher
     from games.record import replayed_rounds
-    from gs2.play.arena import play_match
-    from gs2.play.contests import Meeting
+    from gs2.play.arena import Meeting, play_match
     from gs2.play.ladder import LadderPlan, play_ladder
     from gs2.play.match_files import MatchFiles
 

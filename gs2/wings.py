@@ -1,7 +1,7 @@
 """What a game brings beside its rules, by the game's name; a part is imported when it is first asked for.
 
 agents: its own, a function from a name to the `NamedAgent` (`blueprint.agent_name`). contest: what agents
-meet in, called with the terms of a match (`gs2.play.contests.GameContest`). solve: methods and examples of
+meet in, called with the terms of a match (`gs2.play.arena.GameContest`). solve: methods and examples of
 its own (`gs2.commands.solve.OwnSolving`). terms: options of its matches, a module with OPTIONS,
 AGENTS and `chosen` (`gs2.commands.compare_agents`). exploit: how responders of its own are found
 (`gs2.play.exploit.measure.Hunt`). training: of its network (`gs2.commands.training.learners.GameLearner`).

@@ -32,8 +32,7 @@ from gs2.wings import FIRST, own_parts
 
 if TYPE_CHECKING:
     from games.support.work.where import Place
-    from gs2.play.arena import Arena, MeetingResult
-    from gs2.play.contests import GameContest
+    from gs2.play.arena import Arena, GameContest, MeetingResult
     from gs2.play.ladder import Ladder
     from gs2.play.match_files import MatchFiles
 
@@ -104,7 +103,7 @@ def _is_game(word: str) -> bool:
 def _contest(text: str, how: dict[str, Any]) -> tuple[str, GameContest]:
     """Return the game's string and its contest, before processes start. how: the command's options."""
     from games.registry import game_string, load_game
-    from gs2.play.contests import contest_of
+    from gs2.play.arena import contest_of
 
     game = load_game(text, general_sum=True)
     terms = {name: value for own in TERMS for name, value in own.chosen(how).items()}
@@ -136,7 +135,7 @@ def match(words: tuple[str, ...], text: str | None, output: Path | None, as_json
     Intervals are bootstrapped over pairs of games. A searching agent's deadline runs by the clock: keep other
     work off the machine, or lift it (gs2-fast:deadline=60).
     """
-    from gs2.play.contests import Meeting
+    from gs2.play.arena import Meeting
     from gs2.play.match_files import MatchFiles
 
     game, (a, b) = _game_and_agents(words, text, 2)

@@ -33,8 +33,7 @@ from games.support.work.executor import available_cores
 from games.support.work.where import where_of
 from gs2.guandan.agent_families import check_agent, guandan_agent
 from gs2.play.agent_names import parse_agent
-from gs2.play.arena import MeetingResult, play_match
-from gs2.play.contests import Meeting, contest_of
+from gs2.play.arena import Meeting, MeetingResult, contest_of, play_match
 from gs2.play.exploit.measure import ExploitReport, Hunt, LowerBound
 from gs2.play.game_pairs import PlayedGames
 

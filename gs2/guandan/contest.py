@@ -28,7 +28,7 @@ from games.support.array_types import Array
 from games.support.configuration import Configuration, flag, integer, real, text
 from games.support.work.carried import name_here
 from gs2.guandan.agent_families import check_agent, guandan_agent
-from gs2.play.contests import PAIRS, GameContest, Meeting
+from gs2.play.arena import PAIRS, GameContest, Meeting
 from gs2.play.game_pairs import Pace, PlayedGames
 
 SLOW_PAIRS = 100

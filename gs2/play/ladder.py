@@ -36,8 +36,7 @@ from games.support.bootstrap import Estimate, bootstrap_intervals
 from games.support.files import check_folder
 from games.support.interruption import Interrupted, breaking
 from games.support.locks import hold
-from gs2.play.arena import Arena, MeetingResult
-from gs2.play.contests import Meeting, contest_of
+from gs2.play.arena import Arena, Meeting, MeetingResult, contest_of
 from gs2.play.game_pairs import PlayedGames
 from gs2.play.match_files import MeetingError
 

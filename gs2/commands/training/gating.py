@@ -15,7 +15,7 @@ from gs2.commands.common import CORES, COUNT, ON, OUTPUT_FILE, SEED, number, pri
 from gs2.wings import FIRST
 
 if TYPE_CHECKING:
-    from gs2.play.gate import GateResult
+    from gs2.play.arena import GateResult
 
 MOST = 8000
 """Pairs of games at most by default."""
@@ -62,9 +62,8 @@ def gate(candidate: Path, against: str | None, text: str | None, as_json: bool, 
     """
     from blueprint.networks import check_export, export_checkpoint
     from games.registry import game_string, load_game
-    from gs2.play.arena import Arena
-    from gs2.play.contests import Meeting, contest_of
-    from gs2.play.gate import gate as decide
+    from gs2.play.arena import Arena, Meeting, contest_of
+    from gs2.play.arena import gate as decide
 
     game = load_game(text or _trained_on(candidate), general_sum=True)
     name, contest = game_string(text or game.name, game), contest_of(game)

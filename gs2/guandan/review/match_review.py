@@ -1,8 +1,22 @@
-"""Records of GuanDan read and judged by the shipped networks: decisions, cards given, values move by move."""
+"""Records of GuanDan read and judged by the shipped networks: decisions, cards given, values move by move.
+
+Each is judged from what its seat knew. Before a decision is looked at, the cards that its seat could not see
+are taken out of the state. Then the blueprint says what it thinks of every move, and the move played is
+compared with those that it thinks close to the best: all of them are played on in the same deals, such as the
+seat had to reckon with. A move that the blueprint thinks best by far, and that was played, needs no search.
+The end of a round is solved with open cards.
+
+Random draws follow from the position alone, so a decision is judged the same whatever is judged beside it.
+
+There is no search behind cards given: the network values the own hand as the round begins, after each card
+that might have been given, with what the giver could not know averaged over (`NetworkTribute`). A card that
+the options of the ruling do not hold is shown and not judged.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -11,24 +25,41 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from games.game import TERMINAL
-from games.guandan.cards import as_level
+from blueprint.guandan.play.network_tribute import NetworkTribute
+from games.game import TERMINAL, GameError
+from games.guandan.cards import CARD_NAMES, as_level, pack, unpack
+from games.guandan.matches.lockstep import CardDecisions
+from games.guandan.matches.tribute import return_options, tribute_options
 from games.guandan.notation import action_list, parse_action
+from games.guandan.rounds.playout import legal
 from games.guandan.rounds.round import advance
 from games.record import RECORDS_FORMAT, parse_rounds
-from games.support.array_types import Array
-from gs2.guandan.agent.deals.dealing import DealNetworks, load_networks, network_files
+from games.support.array_types import Array, Row
+from gs2.guandan.agent.agent import Gs2Agent
+from gs2.guandan.agent.deals.dealing import Dealer, DealNetworks, load_networks, network_files
 from gs2.guandan.agent.deals.determinize import Worlds
 from gs2.guandan.agent.decision import Decision
+from gs2.guandan.agent.endgame import solve_drawn
 from gs2.guandan.agent.evaluator import Evaluator, best_moves, evaluator_worth
+from gs2.guandan.agent.explanation import EVEN
 from gs2.guandan.agent.guandan_config import GuanDanConfig
 from gs2.guandan.agent.rollout import Rollouts, ended_worth
-from gs2.guandan.review.judging import Judge, choices_of, judge_cards
 from gs2.guandan.review.recorded_rounds import RecordedRound, record_rounds, transcript_rounds
+from gs2.guandan.table.seat import seen_by
 from gs2.guandan.table.selection import move_text
-from gs2.review.review_data import VERDICTS, LineMove, RecordedGame, ReviewedDecision
+from gs2.review.review_data import VERDICTS, LineMove, RecordedGame, ReviewedCard, ReviewedDecision
 from gs2.review.reviewing import GameReviewing, head_of, whole_lines
 
+TRUST, SHARE = 0.05, 0.5
+"""Standard deviation in levels of the blueprint's error in comparing two moves: of moves that it thinks
+equal, and the share of the difference that is added where it thinks them apart."""
+SPREAD, SPREAD_WEIGHT = 0.4, 4.0
+"""Standard deviation in levels that a difference in one deal is expected to have before any is seen, and how
+many deals that expectation counts for."""
+NOISE = 0.05
+"""Standard deviation in levels that more deals do not take away: values at the depth limit are not exact."""
+_STAGES = {"open": "search", "rollout": "search", "blueprint": "unknown"}
+"""What a review calls the stages of a decision that have other names there."""
 _FAST = GuanDanConfig.of(
     name="fast",
     method="rollout",
@@ -204,3 +235,211 @@ def better_lines(
         advance(part, chosen)
         now[live] = part
     return lines
+
+
+# --- decisions, and cards given ---
+
+
+def choices_of(played: RecordedRound) -> list[Decision]:
+    """Return the decisions of a round in which there was a choice, by seats whose hands are known.
+
+    Their states are without the cards that the seat could not see. They choose from one action of each
+    effect, and the one played if it is none of these; that one is asked about.
+    """
+    states = played.states()[: len(played.actions)]
+    asked = [k for k in range(len(states)) if played.known[int(played.seats[k])]]
+    if not asked:
+        return []
+    listed = legal(states[asked], canonical=True)
+    found = []
+    for j, k in enumerate(asked):
+        moves = listed[j]
+        if len(moves) < 2:
+            continue
+        same = np.flatnonzero(moves == played.actions[k])
+        if len(same) == 0:
+            moves = np.concatenate([moves, played.actions[k : k + 1]])
+        at = int(same[0]) if len(same) else len(moves) - 1
+        seat = int(played.seats[k])
+        found.append(Decision(seen_by(states[k : k + 1], seat), moves, asked=at))
+    return found
+
+
+class Judge(Gs2Agent):
+    """Judges decisions: searches as the agent does, by no clock; one instance serves one thread.
+
+    What it draws follows from the position alone.
+    """
+
+    def judge(self, choices: Sequence[Decision]) -> list[ReviewedDecision]:
+        """Return the judgement of each decision, its line still missing; their rollouts run together.
+
+        choices: with the move played as `asked`. Afterwards `choice` is the best move. Stages are "endgame",
+        "search", "clear" (nothing else came close) and "unknown" (no deal agrees with what was seen).
+        Raises whatever goes wrong.
+        """
+        self._search(choices, time.perf_counter())
+        for choice in choices:
+            if choice.fault is not None and not isinstance(choice.fault, GameError):
+                raise choice.fault
+        return [_judged(choice) for choice in choices]
+
+    def _draws(self, state: Array) -> np.random.Generator:
+        seed = [*state["hash"][0].tolist(), int(state["plays"][0]), int(state["player"][0])]
+        return np.random.default_rng(seed)
+
+    def _settle_endgame(self, progress: Decision, dealer: Dealer, deadline: float) -> bool:
+        """Compare moves at the end of a round with open cards, if it can be solved."""
+        try:
+            # drawn by itself, so that a comparison meets the same deals whether this was tried or not
+            solved = solve_drawn(self._dealer(progress, deadline), progress.actions, self.config.endgame)
+        except GameError:
+            return False
+        if solved is None:
+            return False
+        q, played, most = progress.q, progress.asked, self.config.moves.candidates
+        if solved.certain:
+            values = solved.values[0]
+            if not (solved.settled or not np.isnan(values).any()) or np.isnan(values[played]):
+                return False
+            right = np.flatnonzero(values == np.nanmax(values))
+            best = played if played in right else right[np.argmax(q[right])]
+            order = np.argsort(-q, kind="stable")
+            kept = [move for move in (best, *order[order != best]) if not np.isnan(values[move])][:most]
+            moves = kept if played in kept else [*kept[: max(1, len(kept) - 1)], played]
+            progress.candidates = np.array(moves, np.int64)
+            progress.endgame, progress.stage = solved, "endgame"
+        else:
+            if not solved.settled:
+                return False
+            order = np.argsort(-solved.mean, kind="stable")[:most]
+            progress.candidates = np.unique([*order, progress.blueprint, played])
+            progress.comparison, progress.stage = solved.compared(progress.candidates, q), "open"
+        progress.worlds = solved.worlds
+        return True
+
+
+def _judged(choice: Decision) -> ReviewedDecision:
+    """Return the judgement of a decision that was searched."""
+    assert choice.asked is not None
+    stage = _STAGES.get(choice.stage, choice.stage)
+    counts: dict[str, Any] = {}
+    if stage == "search":
+        moves, gains, errors, values, counts = _compared(choice, choice.asked)
+    elif stage == "endgame":
+        assert choice.endgame is not None
+        moves, worth = choice.candidates, choice.endgame.values[0]
+        values, gains, errors = worth[moves], worth[moves] - worth[choice.asked], np.zeros(len(moves))
+        counts = {"deals": 1, "better": int(gains[0] > 0)}
+    else:  # the move played alone
+        moves, gains, errors, values = np.array([choice.asked]), np.zeros(1), np.zeros(1), np.full(1, np.nan)
+    level, behind = int(choice.state["level"][0]), choice.q[moves] - choice.q[choice.blueprint]
+    choice.choice = int(moves[0])
+
+    def words(index: int) -> list[Any]:
+        action: Row = choice.actions[index]
+        return action_list(action, level)
+
+    columns = (column.tolist() for column in (moves, gains, errors, values, behind))
+    return ReviewedDecision.of(
+        [(*row, None if np.isnan(value) else value, q) for *row, value, q in zip(*columns, strict=True)],
+        words,
+        played=choice.asked,
+        network=choice.blueprint,
+        unknown=stage == "unknown",
+        play=int(choice.state["plays"][0]),
+        seat=choice.seat,
+        choices=len(choice.actions),
+        stage=stage,
+        **counts,
+    )
+
+
+def _weighted(weights: NDArray[np.float64], each: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the sum over deals of each move's column, by weight, to the same bit wherever the arrays lie.
+
+    A library's matrix product is not: its last digit follows where in memory they begin.
+    """
+    total: NDArray[np.float64] = (weights[:, None] * each).sum(0)
+    return total
+
+
+def _compared(
+    choice: Decision, played: int
+) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], dict[str, int]]:
+    """Return what the moves came to in common deals, the blueprint's opinion included.
+
+    The moves, the best first, [k]; levels of each over the move played; the errors of these; what each is
+    worth to the seat's side in levels; in how many deals the best did better, and worse.
+    """
+    moves, comparison, q = choice.candidates, choice.comparison, choice.q
+    assert comparison is not None
+    payoffs, weights = comparison.payoffs, comparison.weights / comparison.weights.sum()
+    mine = int(np.flatnonzero(moves == played)[0])
+    difference = payoffs - payoffs[:, [mine]]
+    mean = _weighted(weights, difference)
+    count = 1.0 / (weights**2).sum()
+    square = _weighted(weights, (difference - mean) ** 2)
+    variance = (count * square + SPREAD_WEIGHT * SPREAD**2) / (count + SPREAD_WEIGHT)
+    # how likely deals are is an estimate too, so that a list of all counts no more than as many draws
+    noise = (0.0 if len(weights) == 1 else variance / count) + NOISE**2
+    opinion = q[moves] - q[played]
+    trust = TRUST**2 + (SHARE * opinion) ** 2
+    share = trust / (trust + noise)
+    gains = share * mean + (1 - share) * opinion
+    errors = np.sqrt(share * noise)
+    gains[mine] = errors[mine] = 0.0
+    first = int(np.argmax(gains)) if gains.max() > 0 else mine
+    order = np.argsort(-gains, kind="stable")
+    order = np.concatenate([[first], order[order != first]])
+    swing = difference[:, first]
+    counts = {
+        "deals": len(payoffs),
+        "better": round(float(weights[swing > EVEN].sum()) * len(payoffs)),
+        "worse": round(float(weights[swing < -EVEN].sum()) * len(payoffs)),
+    }
+    return moves[order], gains[order], errors[order], _weighted(weights, payoffs)[order], counts
+
+
+def judge_cards(played: RecordedRound, evaluator: Evaluator) -> list[ReviewedCard]:
+    """Return the judgement of each tribute and return card by a seat whose hand is known and had a choice."""
+    tribute = NetworkTribute(evaluator)
+    found = []
+    for decision, given in _cards_given(played):
+        options = decision.options[0]
+        if options.sum() < 2 or not options[given]:
+            continue
+        # one at a time: what a payer imagines to come back must not hang on what is judged beside it
+        value = tribute.option_values(decision)[0]
+        best = given if value[given] >= value.max() else int(value.argmax())
+        seat, back = int(decision.seats[0]), bool(decision.back[0])
+        loss, names = float(value[best] - value[given]), (CARD_NAMES[given], CARD_NAMES[best])
+        found.append(ReviewedCard(seat, back, *names, loss, int(options.sum())))
+    return found
+
+
+def _cards_given(played: RecordedRound) -> Iterator[tuple[CardDecisions, int]]:
+    """Yield each card that was chosen as its decision, with the index of the card given."""
+    hands, level = unpack(played.start["hand"][0]).astype(np.int64), played.start["level"].astype(np.uint8)
+    paid, returned = (
+        {(giver, taker): CARD_NAMES.index(name) for giver, taker, name in given}
+        for given in (played.tributes, played.returns)
+    )
+    for given, answered in ((paid, returned), (returned, paid)):
+        for (giver, taker), card in given.items():
+            if not played.known[giver]:
+                continue
+            hand, other = hands[giver].copy(), answered.get((taker, giver))
+            hand[card] += 1
+            if given is paid and other is not None:
+                hand[other] -= 1
+            if hand.min() < 0 or hand.max() > 2 or (given is returned and other is None):
+                continue  # what was seen of this exchange does not fit together
+            back, packed = given is returned, pack(hand[None].astype(np.uint8))
+            if back:
+                options = return_options(packed, level, np.array([other], np.uint8))
+            else:
+                options = tribute_options(packed, level)
+            row, seat = np.zeros(1, np.int64), np.array([giver], np.uint8)
+            slot = np.zeros(1, np.uint8)
+            yield CardDecisions(row, seat, slot, np.array([back]), level, packed, options), card

@@ -29,8 +29,7 @@ from gs2.guandan.agent_families import (
 from gs2.guandan.beliefs.belief_network import DEALS, DEFAULT
 from gs2.guandan.table.hosts import load_agent
 from gs2.guandan.table.seat import AgentError, Observation, Seats
-from gs2.play.arena import play_match
-from gs2.play.contests import Meeting
+from gs2.play.arena import Meeting, play_match
 
 SMALL = NetworkConfig(state=16, blocks=1, action=16, action_blocks=1, critic=16)
 

@@ -14,8 +14,7 @@ from games.game import GameError
 from games.record import replayed_rounds
 from games.support.configuration import ConfigError
 from gs2.guandan import contest
-from gs2.play.arena import MeetingError, play_match
-from gs2.play.contests import Meeting
+from gs2.play.arena import Meeting, MeetingError, play_match
 from gs2.play.match_files import MatchFiles
 
 WHOLE = {"whole": True}

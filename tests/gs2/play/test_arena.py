@@ -12,8 +12,7 @@ from games import load_game
 from games.record import RoundRecordError, replayed_rounds
 from games.support.locks import LockHeld, hold
 from gs2.play.agent_names import load_game_agent
-from gs2.play.arena import MeetingError, play_match
-from gs2.play.contests import GameContest, Meeting
+from gs2.play.arena import GameContest, Meeting, MeetingError, play_match
 from gs2.play.game_pairs import play_numbered
 from gs2.play.match_files import MatchFiles
 
@@ -83,7 +82,7 @@ def test_records_and_results_of_a_match_say_the_same(game: str, tmp_path: Path) 
 def test_a_match_goes_on_from_whatever_its_files_hold(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("gs2.play.contests.QUICK", 3)
+    monkeypatch.setattr("gs2.play.arena.QUICK", 3)
     files = MatchFiles(tmp_path / "match.jsonl", tmp_path / "rounds.jsonl")
     assert files.results is not None and files.records is not None
     meeting = Meeting("big2(players=3,ranks=3,suits=3)", "uniform", "uniform", pairs=8, seed=3)

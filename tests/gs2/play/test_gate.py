@@ -12,9 +12,7 @@ from blueprint.checkpoint import read_checkpoint, write_checkpoint
 from blueprint.guandan import SHIPPED
 from blueprint.networks import shipped_file
 from games import load_game
-from gs2.play.arena import MeetingError, play_match
-from gs2.play.contests import Meeting
-from gs2.play.gate import gate
+from gs2.play.arena import Meeting, MeetingError, gate, play_match
 from gs2.web.games.offers import NETWORKED
 from tests.commands.runner import gs2, ran, refused
 from tests.patience import amount
@@ -101,7 +99,7 @@ def test_what_is_exported_is_what_was_gated_though_the_file_is_replaced_meanwhil
         write_checkpoint(candidate, other, description)
         return "better" if len(looked) > 1 else "undecided", 0.1, 0.2
 
-    monkeypatch.setattr("gs2.play.gate.verdict_at_a_look", replaced)
+    monkeypatch.setattr("gs2.play.arena.verdict_at_a_look", replaced)
     ran("gate", candidate, "--against", against, *FEW, "--pairs", "200", "--export", target)
     assert looked == [100, 200]
     halves = read_checkpoint(target)[0]

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
 
 from games.support.locks import LockHeld, hold
-from gs2.play.arena import MeetingError, play_match
-from gs2.play.contests import Meeting
+from gs2.play.arena import Meeting, MeetingError, play_match
 from gs2.play.game_pairs import PlayedGames
 from gs2.play.ladder import (
     ELO,

@@ -13,8 +13,7 @@ from blueprint.climbing.move_inputs import move_inputs
 from blueprint.networks import shipped_file
 from games.parameters import Bool, OneOf, Parameter
 from games.registry import game_spec, load_game
-from gs2.play.arena import play_match
-from gs2.play.contests import Meeting
+from gs2.play.arena import Meeting, play_match
 
 RULES = {"big2": "gs2.play.big2_shedding:BIG2_SHEDDING", "doudizhu": "gs2.play.shedding:SHEDDING"}
 

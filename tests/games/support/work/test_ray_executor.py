@@ -16,8 +16,7 @@ from games.support.work.executor import Task, WorkerLost, in_order, results
 from games.support.work.ray_cluster import Cluster, connected
 from games.support.work.where import Place, WorkError, where_from
 from gs2.cli import main
-from gs2.play.arena import play_match
-from gs2.play.contests import Meeting
+from gs2.play.arena import Meeting, play_match
 from tests.games.support.work import pieces
 from tests.games.support.work.small_cluster import NODE, small_cluster
 from tests.patience import amount

@@ -20,8 +20,15 @@ from games.guandan.rounds.state import NOBODY
 from gs2.guandan.agent.deals.dealing import DealNetworks
 from gs2.guandan.agent.decision import Decision
 from gs2.guandan.review import match_review
-from gs2.guandan.review.judging import Judge, choices_of, judge_cards
-from gs2.guandan.review.match_review import REVIEW_PRESETS, MatchReview, better_lines, value_curve
+from gs2.guandan.review.match_review import (
+    REVIEW_PRESETS,
+    Judge,
+    MatchReview,
+    better_lines,
+    choices_of,
+    judge_cards,
+    value_curve,
+)
 from gs2.guandan.review.recorded_rounds import RecordedRound
 from gs2.guandan.table.seat import seen_by
 from gs2.review.review_data import THRESHOLDS, ReviewedDecision, verdict_of

@@ -18,7 +18,7 @@ from games.support.work.where import where_of
 from gs2.guandan.agent.rollout import Rollouts
 from gs2.guandan.review import match_review
 from gs2.guandan.review.match_review import MatchReview
-from gs2.play.contests import Meeting, contest_of
+from gs2.play.arena import Meeting, contest_of
 from gs2.review import reviewing
 from gs2.review.review_data import VERDICTS, ReviewError
 from gs2.review.reviewing import (
