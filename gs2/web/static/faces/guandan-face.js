@@ -257,7 +257,7 @@ function due(state) {
 /** GuanDan's face. */
 export const GUANDAN = {
   bombs: ["Bomb", "StraightFlush", "FourKings"],
-  orders: ["rank", "sets", "suit", "moves"],
+  orders: ["rank", "sets", "suit"],
   matches: true,
   groups: grouped,
   isWild: (card, { level }) => isWild(card, level),
