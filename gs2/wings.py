@@ -4,7 +4,7 @@ agents: its own, a function from a name to the `NamedAgent` (`blueprint.agent_na
 meet in, called with the terms of a match (`gs2.play.arena.GameContest`). solve: methods and examples of
 its own (`gs2.commands.solve.OwnSolving`). terms: options of its matches, a module with OPTIONS,
 AGENTS and `chosen` (`gs2.commands.compare_agents`). exploit: how responders of its own are found
-(`gs2.play.exploit.measure.Hunt`). training: of its network (`gs2.commands.training.learners.GameLearner`).
+(`gs2.play.exploit.Hunt`). training: of its network (`gs2.commands.training.learners.GameLearner`).
 environment: what its positions and listed moves look like, `views` and `moves` (`gs2.environments`). teacher:
 the rule agent that guides the first training of a network, and may be seated. face: how its cards look in the
 browser (`gs2.web.games.card_face.Face`). play: what is played at its tables there, where that is its own

@@ -34,7 +34,7 @@ from games.support.work.where import where_of
 from gs2.guandan.agent_families import check_agent, guandan_agent
 from gs2.play.agent_names import parse_agent
 from gs2.play.arena import Meeting, MeetingResult, contest_of, play_match
-from gs2.play.exploit.measure import ExploitReport, Hunt, LowerBound
+from gs2.play.exploit import ExploitReport, Hunt, LowerBound
 from gs2.play.game_pairs import PlayedGames
 
 DEALS, SLOW_DEALS = 500, 100

@@ -41,7 +41,7 @@ from games import load_game
 from games.support.array_types import Array
 from games.support.configuration import ConfigError
 from gs2.cli import main
-from gs2.play.exploit.learned_response import Lesson, learned_responder, responder_config
+from gs2.play.learned_response import Lesson, learned_responder, responder_config
 from gs2.policies.tabulate import policy_of
 from tests.games.random_games import RandomGame
 from tests.patience import amount

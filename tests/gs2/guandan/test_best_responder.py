@@ -16,7 +16,7 @@ from games.support.work.where import where_of
 from gs2.guandan import best_responder
 from gs2.guandan.agent_families import check_agent
 from gs2.guandan.best_responder import RESPONDER, model_of, searching_responder
-from gs2.play.exploit.measure import ExploitConfig, ExploitReport, HuntManner, exploit_game
+from gs2.play.exploit import ExploitConfig, ExploitReport, HuntManner, exploit_game
 
 TINY = RESPONDER.replace(rounds=8, batch=64)
 

@@ -26,9 +26,9 @@ from games.registry import load_game
 from games.support.array_types import Array
 from games.support.configuration import ConfigError
 from gs2.play.agent_names import load_game_agent
-from gs2.play.exploit.learned_response import Lesson, learned_responder, responder_config
-from gs2.play.exploit.local_response import LocalResponder, systematic_rows, tree_response
-from gs2.play.exploit.measure import ExploitConfig, exploit_game
+from gs2.play.exploit import ExploitConfig, exploit_game
+from gs2.play.learned_response import Lesson, learned_responder, responder_config
+from gs2.play.local_response import LocalResponder, systematic_rows, tree_response
 from gs2.policies.tabulate import policy_of
 from gs2.search.refine.policy_only import AgentPlay, KeyedPlay, PolicyOnly
 from tests.games.random_games import Node, NodeGame, RandomGame
