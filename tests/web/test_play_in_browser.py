@@ -314,9 +314,9 @@ def test_a_table_fits_its_screen_in_both_languages_and_themes_and_a_phone_held_s
             page.locator(".app-bar .theme").click()
             picture(page, f"table-{'zh' if language == '中文' else 'en'}-{theme}")
             check_screen(page)
-    for order in ("sets", "suit", "rank"):
+    for order in ("sets", "suit", "moves", "rank"):
         page.keyboard.press("o")
-        page.locator(".hand.rows" if order == "suit" else ".hand:not(.rows)").wait_for()
+        page.locator(".hand.moves" if order == "moves" else ".hand:not(.moves)").wait_for()
         page.locator(".hand-card").nth(10).click(position={"x": 8, "y": 8})  # a chosen card covers no other
         check_hand(page)
     if phone:

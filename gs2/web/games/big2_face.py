@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 
+from blueprint.climbing.big2_turns import big2_turns_to_shed
 from games.climbing.big2.big2 import Big2
-from games.climbing.big2.combinations import NO_PLAY, PLAY_KINDS
+from games.climbing.big2.combinations import NO_PLAY, PLAY_KINDS, play_kinds
 from games.game import CHANCE, GameError
 from games.support.array_types import Array
-from gs2.web.games.card_face import Face, seen_plays
+from gs2.web.games.card_face import Face, fewest_moves, seen_plays
 from gs2.web.games.game_round import GameRound
 
 Data = dict[str, Any]
@@ -63,5 +66,24 @@ class Big2Face(Face):
     def too_low(self, greater: list[Any]) -> str:
         return "five" if len(greater[2]) == FIVE else f"few.{self.game.rules.bombs}"
 
+    def moves(self, hand: list[str]) -> list[list[str]]:
+        return [words.split() for words in big2_moves(self.game, self.game.read_play(" ".join(hand)))]
+
     def _names(self, mask: int) -> list[str]:
         return self.game.cards_text(mask).split()
+
+
+def big2_moves(game: Big2, mask: int) -> list[str]:
+    """Return about the fewest moves of a hand of Big2, a mask of cards, each in words: `S3 D3`."""
+
+    def leads(hand: Array) -> tuple[Array, Array, Array, Callable[[int], str]]:
+        held = [1 << place for place in range(52) if int(hand) >> place & 1]
+        sets = [sum(some) for size in (1, 2, 3, 5) for some in combinations(held, size)]
+        plays = np.array(sets, np.uint64)
+        plays = plays[play_kinds(plays, game.rules.book()) != NO_PLAY]
+        rests = hand & ~plays
+        needed = np.array([big2_turns_to_shed(game, int(rest)) for rest in rests])
+        sizes = np.array([int(play).bit_count() for play in plays])
+        return rests, sizes, needed, lambda i: game.cards_text(int(plays[i]))
+
+    return fewest_moves(np.array(mask, np.uint64), leads)

@@ -24,6 +24,8 @@ BOMBS = ("bomb", "rocket", "four and one", "straight flush")
 """Kinds of plays that beat others out of turn."""
 MOST_SUGGESTED = 100
 
+Leads = Callable[[Array], tuple[Array, Array, Array, Callable[[int], str]]]
+"""Returns the moves that a hand can lead: hands left [n, …], cards [n], moves still needed [n], words."""
 OF_A_BOMB = 4
 """Cards of one rank that make a bomb: it costs more to take one apart than a pair."""
 
@@ -45,6 +47,21 @@ def suggestion_order(
         return bomb, wild in cards, apart, place
 
     return sorted(range(len(moves)), key=cost)
+
+
+def fewest_moves(hand: Array, leads: Leads) -> list[str]:
+    """Return the moves, in words, that a hand is shed by.
+
+    Rule agents count the moves (`blueprint.climbing.rules`). The move that leaves the fewest is taken, the
+    longest of several, until no card is left.
+    """
+    found = []
+    while hand.any():
+        left, sizes, needed, words = leads(hand)
+        best = int(np.lexsort((-sizes, needed))[0])
+        found.append(words(best))
+        hand = left[best]
+    return found
 
 
 class Face:
@@ -103,6 +120,10 @@ class Face:
     def too_low(self, greater: list[Any]) -> str:
         """Return the page's word for what would beat a move, where other cards do not."""
         return "too_low"
+
+    def moves(self, hand: list[str]) -> list[list[str]]:
+        """Return about the fewest moves that shed a hand, each a list of its cards."""
+        return [[card] for card in hand]
 
     def marks(self, played: GameRound, index: int, cards: list[str]) -> list[str] | None:
         """Return the cards that a person has chosen for a move, as the round remembers them.

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from blueprint.climbing.doudizhu_turns import turns_to_shed
 from games.climbing.doudizhu.doudizhu import DouDizhu
-from games.climbing.doudizhu.move_table import KIND_NAMES, NUM_MOVES, move_number
-from games.climbing.doudizhu.multiset import RANK_LETTERS, cards_text
+from games.climbing.doudizhu.move_table import KIND_NAMES, NUM_MOVES, move_number, move_table
+from games.climbing.doudizhu.multiset import RANK_LETTERS, cards_text, read_multiset
 from games.climbing.doudizhu.round_state import CALLS, NO_SEAT
 from games.game import CHANCE, GameError
 from games.support.array_types import Array
-from gs2.web.games.card_face import Face, seen_plays
+from gs2.web.games.card_face import Face, fewest_moves, seen_plays
 from gs2.web.games.game_round import GameRound
 
 Data = dict[str, Any]
 JOKERS = {"B": "SB", "R": "HR"}
 """The jokers by the names of the deck's pictures."""
+GUARDS = 0x0888_8888_8888_8888
+"""A free bit above each rank's number in a packed hand."""
 
 
 class DouDizhuFace(Face):
@@ -133,6 +137,11 @@ class DouDizhuFace(Face):
         codes = self.game.action_type(legal)
         return [KIND_NAMES[code] if code < len(KIND_NAMES) else "call" for code in codes]
 
+    def moves(self, hand: list[str]) -> list[list[str]]:
+        held = list(hand)
+        moves = doudizhu_moves(read_multiset("".join(map(_letter, hand))))
+        return [_removed(held, letters, None) for letters in moves]
+
     def marks(self, played: GameRound, index: int, cards: list[str]) -> list[str] | None:
         if not cards:
             return None
@@ -195,3 +204,18 @@ class _Suits:
                 known.remove(name)
                 found.append(name)
         return found
+
+
+def doudizhu_moves(packed: int) -> list[str]:
+    """Return about the fewest moves of a packed hand of DouDiZhu, each in letters: `33344`."""
+    cards = move_table().cards
+    sizes = (cards[:, None] >> 4 * np.arange(15) & 15).sum(axis=1)
+
+    def leads(hand: Array) -> tuple[Array, Array, Array, Callable[[int], str]]:
+        left = (hand | GUARDS) - cards
+        fits = ((left & GUARDS) == GUARDS) & (cards > 0)
+        rests: NDArray[np.int64] = left[fits] & ~GUARDS
+        needed = np.array([turns_to_shed(rest) for rest in rests])
+        return rests, sizes[fits], needed, lambda i: cards_text(int(cards[fits][i]))
+
+    return fewest_moves(np.array(packed, np.int64), leads)

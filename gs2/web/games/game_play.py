@@ -191,6 +191,13 @@ class GamePlay(Play):
             [] if self.face is None or self.face.spoken(self.round.legal) else self.face.suggested(self.round)
         )
 
+    def layout(self, seat: int) -> Callable[[], list[list[str]]]:
+        face = self.face
+        if face is None:
+            raise Refused("wrong", f"{self.game.name} has no hand of cards")
+        hand = face.seen(self.round, seat)["hands"][seat]
+        return lambda: face.moves(hand)
+
     def view(self, you: int | None, hands: bool) -> Data:
         ended = [{"number": done.pair, "points": points} for done, points in self.finished[-SHOWN_ROUNDS:]]
         return {

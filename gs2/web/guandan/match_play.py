@@ -8,17 +8,19 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from games.guandan.cards import NO_ACTION, PASS, RANKS
+from blueprint.guandan.rules.min_combination import min_combinations
+from games.guandan.cards import NO_ACTION, PASS, RANKS, pack, unpack
 from games.guandan.matches.match import Dealt, Event, Match, Pending, RoundOver
 from games.guandan.matches.match_game import MatchPieces, match_header
 from games.guandan.notation import action_list
+from games.guandan.rounds.playout import legal_moves
 from games.guandan.rounds.state import NOBODY
 from games.guandan.rules import as_rules
-from games.support.array_types import Rows
+from games.support.array_types import Array, Rows
 from gs2.guandan.table.selection import fitting, why_not, wild_words
 from gs2.guandan.table.session import GameCount, Listener, News, Session, default_choice
 from gs2.web.games.agent_worker import Seated
-from gs2.web.games.card_face import suggestion_order
+from gs2.web.games.card_face import fewest_moves, suggestion_order
 from gs2.web.tables.table import Call, Offer, Play, Refused
 from gs2.web.tables.table_log import PERSON, TableSetup
 
@@ -278,6 +280,10 @@ class MatchPlay(Play, Listener):
         places = suggested_moves(moves, hand, self.session.level) if playing else range(len(moves))
         return [self.move(moves, place) for place in places]
 
+    def layout(self, seat: int) -> Callable[[], list[list[str]]]:
+        hand, level = np.array(self.session.hand(seat), np.uint64), self.session.level
+        return lambda: guandan_moves(hand, level)
+
     # --- what is seen ---
 
     def view(self, you: int | None, hands: bool) -> Data:
@@ -344,3 +350,16 @@ def suggested_moves(moves: Rows, hand: Sequence[str], level: int) -> list[int]:
     words = [action_list(moves[place], level) for place in places]
     order = suggestion_order([(kind in BOMBS, cards) for kind, _, cards in words], hand, f"H{RANKS[level]}")
     return [places[at] for at in order]
+
+
+def guandan_moves(hand: Array, level: int) -> list[list[str]]:
+    """Return the fewest moves of a packed hand [2] at a level (its rank code), each a list of card names."""
+
+    def leads(hand: Array) -> tuple[Array, Array, Array, Callable[[int], str]]:
+        moves = legal_moves(hand, level, canonical=True)[0]
+        taken = np.stack([moves["lo"], moves["hi"]], axis=1)
+        left = pack(unpack(hand) - unpack(taken))
+        needed, sizes = min_combinations(left, level), moves["size"].astype(np.int64)
+        return left, sizes, needed, lambda i: " ".join(action_list(moves[i], level)[2])
+
+    return [words.split() for words in fewest_moves(np.asarray(hand, np.uint64), leads)]

@@ -172,6 +172,9 @@ class Play(Protocol):
     def suggested(self, seat: int) -> list[Data]:
         """Return choices to suggest to a seat that is to act, the best first."""
 
+    def layout(self, seat: int) -> Callable[[], list[list[str]]]:
+        """Return what lays a hand out in moves of card names. Raises Refused at a game without cards."""
+
     def record(self, which: str) -> str:
         """Return the record that people may see now: of one game, or of all. Raises Refused otherwise."""
 

@@ -36,6 +36,7 @@ class TableSocket(Generic[P]):
             "undo": self._undo,
             "pace": self._pace,
             "step": self._step,
+            "arrange": self._arrange,
             "hint": self._ask_hint,
             "select": self._select,
             "suggest": self._suggest,
@@ -45,6 +46,7 @@ class TableSocket(Generic[P]):
         self._changed = asyncio.Event()
         self._others: list[Message] = []
         self._hint: asyncio.Task[None] | None = None
+        self._arranging: asyncio.Task[None] | None = None
         self._wanted: Message = {}
         self._bad = 0
 
@@ -184,6 +186,20 @@ class TableSocket(Generic[P]):
 
         self._hint = asyncio.create_task(wait())
 
+    def _arrange(self, message: Message) -> None:
+        """Have a hand laid out beside the event loop: kernels may have to be compiled.
+
+        Asked for again meanwhile, it is only awaited.
+        """
+        layout = self.table.play.layout(self._mine())
+        if self._arranging is not None and not self._arranging.done():
+            return
+
+        async def wait() -> None:
+            self._say({"type": "arranged", "moves": await asyncio.to_thread(layout)})
+
+        self._arranging = asyncio.create_task(wait())
+
     # --- the line ---
 
     async def _send(self) -> None:
@@ -211,8 +227,9 @@ class TableSocket(Generic[P]):
             pass  # gone, or a message that is not text
         finally:
             sending.cancel()
-            if self._hint is not None:
-                self._hint.cancel()
+            for task in (self._hint, self._arranging):
+                if task is not None:
+                    task.cancel()
 
     def _hear(self, text: str) -> None:
         kind = None

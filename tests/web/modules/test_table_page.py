@@ -329,3 +329,27 @@ def test_sounds_are_tones_and_can_be_turned_off() -> None:
         """
     )
     assert found == [0, 1, 3, 0, 2]
+
+
+def test_a_hand_laid_out_by_moves_keeps_those_that_were_not_played() -> None:
+    found = in_page(
+        """
+        import { report } from "browser";
+        const { Hand } = await import("gs2/hand.js");
+        const { GUANDAN: face } = await import("gs2/guandan-face.js");
+        const how = { face, round: { level: "2" }, order: "moves" };
+        let asked = 0;
+        const hand = new Hand({ chosen() {}, play() {}, arrange() { asked += 1; } });
+        const keys = (group) => group.querySelectorAll("button").map((one) => one.dataset.key);
+        const groups = () => hand.element.querySelectorAll(".hand-group").map(keys);
+        hand.show(["S3", "S3", "H4", "D5"], how);
+        const shown = [asked, groups().length];
+        hand.arranged([["S3", "H4"], ["S3", "D5"]]);
+        shown.push(groups());
+        hand.show(["S3", "D5"], how);
+        shown.push(groups(), asked);
+        hand.show(["S3", "D6"], how);
+        report([...shown, asked]);
+        """
+    )
+    assert found == [1, 3, [["S3#1", "H4#1"], ["S3#2", "D5#1"]], [["S3#1"], ["D5#1"]], 1, 2]

@@ -155,7 +155,7 @@ const SHARED = { bombs: [], orders: [], groups: grouped, isWild: () => false, lo
 export const CARDS = {
   ...SHARED,
   bombs: ["bomb", "rocket", "four and one", "straight flush"],
-  orders: ["rank", "suit", "sets"],
+  orders: ["rank", "suit", "sets", "moves"],
   laid: (cards, round) => grouped(cards, round, "rank").flat(),
   deck: ({ round }) => round.deck,
   plate, before, request, logHead, said, whyWords,

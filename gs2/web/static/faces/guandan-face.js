@@ -257,7 +257,7 @@ function due(state) {
 /** GuanDan's face. */
 export const GUANDAN = {
   bombs: ["Bomb", "StraightFlush", "FourKings"],
-  orders: ["rank", "sets", "suit"],
+  orders: ["rank", "sets", "suit", "moves"],
   matches: true,
   groups: grouped,
   isWild: (card, { level }) => isWild(card, level),

@@ -4,7 +4,7 @@ import { cardFace, cardWords, letterOf } from "gs2/cards.js";
 import { clear, h } from "gs2/dom.js";
 import { say } from "gs2/words.js";
 
-/** @typedef {"rank" | "sets" | "suit"} Order */
+/** @typedef {"rank" | "sets" | "suit" | "moves"} Order moves: those that shed the hand soonest, as the server finds them */
 
 /**
  * Return a hand in groups, the highest first: columns of equal rank, or rows of equal suit.
@@ -27,10 +27,25 @@ export function groups(cards, order, { height, suits, apart = () => null }) {
   return list;
 }
 
-/** A hand whose cards can be chosen. Tells `chosen(cards)` after every change, `play()` at Enter. */
+/**
+ * Return the moves of a hand without the cards that were played since; null if it holds a card of no move.
+ * @param {string[][]} moves
+ * @param {string[]} cards
+ */
+export function movesLeft(moves, cards) {
+  const left = [...cards];
+  const taken = moves.map((move) => move.filter((card) => {
+    const at = left.indexOf(card);
+    if (at >= 0) left.splice(at, 1);
+    return at >= 0;
+  }));
+  return left.length > 0 ? null : taken.filter((move) => move.length > 0);
+}
+
+/** A hand whose cards can be chosen. Tells `chosen(cards)` after every change, `play()` at Enter, `arrange()` for its moves. */
 export class Hand {
   /**
-   * @param {{chosen: (cards: string[]) => void, play: () => void}} told
+   * @param {{chosen: (cards: string[]) => void, play: () => void, arrange: () => void}} told
    */
   constructor(told) {
     this.told = told;
@@ -40,6 +55,8 @@ export class Hand {
     this.shown = "";
     /** @type {string[]} */
     this.held = [];
+    /** @type {string[][]} as the server laid the hand out at last */
+    this.moves = [];
     /** @type {any} how the hand was shown at last */
     this.how = { order: "rank" };
     this.drag = null;
@@ -67,13 +84,16 @@ export class Hand {
    */
   show(cards, how) {
     const { face, round, order } = how;
-    const shown = JSON.stringify([cards, round.level, round.suits, order, document.documentElement.lang]);
+    const laid = order === "moves" ? movesLeft(this.moves, cards) : null;
+    const shown = JSON.stringify([cards, round.level, round.suits, order, laid, document.documentElement.lang]);
     if (shown === this.shown) return;
+    const news = order !== this.how.order || JSON.stringify(cards) !== JSON.stringify(this.held);
     Object.assign(this, { shown, how, held: cards });
+    if (order === "moves" && laid === null && news) this.told.arrange(); // by rank until the answer comes
     const hadFocus = this.element.contains(document.activeElement);
     const copies = new Map();
     const before = this.picked.size;
-    const rows = face.groups(cards, round, order).map((group) =>
+    const rows = (laid ?? face.groups(cards, round, order === "moves" ? "rank" : order)).map((group) =>
       h("div", { class: "hand-group" }, group.map((name) => {
         const copy = (copies.get(name) ?? 0) + 1;
         copies.set(name, copy);
@@ -82,6 +102,7 @@ export class Hand {
     );
     this.relabel();
     this.element.classList.toggle("rows", order === "suit");
+    this.element.classList.toggle("moves", laid !== null);
     this.element.style.setProperty("--groups", String(rows.length));
     clear(this.element, rows);
     const keys = new Set(this.buttons().map((button) => button.dataset.key));
@@ -96,6 +117,12 @@ export class Hand {
   /** Name the hand in the language now chosen. */
   relabel() {
     this.element.setAttribute("aria-label", say("table.hand"));
+  }
+
+  /** Take the moves that the server laid the hand out by. */
+  arranged(moves) {
+    this.moves = moves;
+    this.show(this.held, this.how);
   }
 
   card(name, key, wild) {

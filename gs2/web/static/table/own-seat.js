@@ -38,7 +38,7 @@ export class OwnSeat {
     /** Whether the next suggestions are for playing the first of them at once. */
     this.alone = false;
     this.order = kept("order", "rank");
-    this.hand = new Hand({ chosen: () => this.select(), play: () => this.play() });
+    this.hand = new Hand({ chosen: () => this.select(), play: () => this.play(), arrange: () => this.told.send({ type: "arrange" }, { quietly: true }) });
     this.element = h("div", { class: "own" });
     this.build();
   }

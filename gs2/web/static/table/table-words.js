@@ -97,6 +97,7 @@ addWords({
   "table.sort.rank": ["rank", "点数"],
   "table.sort.sets": ["sets", "张数"],
   "table.sort.suit": ["suit", "花色"],
+  "table.sort.moves": ["moves", "组合"],
   "table.help": ["Keys", "按键"],
   "table.share": ["Copy link", "复制链接"],
   "table.shared": ["Link copied: {url} (a server with a token asks for its own address to be opened first)", "已复制：{url}（服务器有口令时，对方须先打开服务器给出的地址）"],

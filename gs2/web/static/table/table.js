@@ -182,6 +182,7 @@ export class Table {
     if (data.type === "state") this.update(data);
     else if (data.type === "fits") this.own.fitted(data);
     else if (data.type === "suggestions") this.own.suggested(data);
+    else if (data.type === "arranged") this.own.hand.arranged(data.moves);
     else if (data.type === "hint") this.hinted(data);
     else if (data.type === "error") this.complain(problemWords(data.code, data.text));
   }
