@@ -1,9 +1,7 @@
 from .check import BlueprintReport as BlueprintReport
 from .check import check_blueprint as check_blueprint
 from .checkpoint import CheckpointError as CheckpointError
-from .climbing.move_inputs import MoveInputs as MoveInputs
 from .climbing.move_inputs import RowGame as RowGame
-from .climbing.move_inputs import Untaught as Untaught
 from .climbing.move_inputs import move_inputs as move_inputs
 from .guandan import SHIPPED as SHIPPED
 from .guandan.network.inference import Inference as Inference
@@ -19,7 +17,9 @@ from .networks import export_checkpoint as export_checkpoint
 from .protocol import Agent as Agent
 from .protocol import Blueprint as Blueprint
 from .protocol import Decisions as Decisions
+from .protocol import MoveInputs as MoveInputs
 from .protocol import Past as Past
 from .protocol import PlayedMoves as PlayedMoves
+from .protocol import Untaught as Untaught
 from .tabular import SeatTable as SeatTable
 from .tabular import TabularBlueprint as TabularBlueprint

@@ -1,7 +1,7 @@
 """Games of one kind that go on together, one step each at a time: whoever acts is asked for all at once.
 
 `GameLockstep` serves any game. `play_rounds` plays rounds whose luck ends with the deal, in place, and
-records every decision with a choice; a game adds its `MoveLists`. Python runs a few calls a step; everything
+records every decision with a choice; a game adds its `MoveInputs`. Python runs a few calls a step; everything
 per round happens in kernels that release the GIL, so that threads with a share of the rounds each keep a core
 busy.
 """
@@ -10,13 +10,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from blueprint.protocol import Agent, Decisions, DrawingAgent, Past, drawn, follows, shared_out
-from blueprint.structured import join
+from blueprint.protocol import (
+    Agent,
+    Decisions,
+    DrawingAgent,
+    MoveInputs,
+    Past,
+    RoundsPast,
+    drawn,
+    follows,
+    shared_out,
+)
+from blueprint.structured import join, put
 from games.game import CHANCE, TERMINAL, Game
 from games.ragged import Ragged, pick_by
 from games.support.array_types import Array, Ints
@@ -110,76 +120,49 @@ class PlayRecord:
         return replace(self, **{name: getattr(self, name)[mask] for name in named})
 
 
-class RoundsPast(Past, Protocol):
-    """The moves of rounds that advance together."""
-
-    def step(self) -> None:
-        """Take note of the move that every running round has made."""
-        ...
-
-
-class MoveLists(Protocol):
-    """The legal moves of rounds of a game that advance together; of one thread. action: dtype of a move."""
-
-    @property
-    def game(self) -> Game:
-        """The game."""
-        ...
-
-    @property
-    def action(self) -> Any:
-        """The dtype of its actions."""
-        ...
-
-    def past(self, states: Array) -> RoundsPast | None:
-        """Return what takes note of the moves of rounds from here on; None where nobody keeps them."""
-        ...
-
-    def open(self, states: Array, past: Past | None) -> tuple[Decisions, int] | None:
-        """Return the decisions with a choice, perhaps none, and how many rounds move; None at their ends.
-
-        states: [n], contiguous. Where there is only one move it is taken here or by `take`.
-        """
-        ...
-
-    def take(self, decisions: Decisions, choice: Ints, *, record: bool) -> tuple[Array, Array]:
-        """Take the chosen action of each decision, in place; return the states before and the actions, [k].
-
-        record: False returns nothing of use.
-        """
-        ...
-
-
 def play_rounds(
-    states: Array, agent: Agent, lists: MoveLists, *, record: bool = True, past: RoundsPast | None = None
+    states: Array, agent: Agent, inputs: MoveInputs, *, record: bool = True, past: RoundsPast | None = None
 ) -> PlayRecord:
     """Return the record of an agent's playing every round to its end.
 
-    states: [n], played in place. record: False leaves the record of decisions empty. past: takes note of all
-    moves of `states`, forced ones included; an agent sees them only if it follows the rounds.
+    states: [n], contiguous, played in place. record: False leaves the record of decisions empty. past: takes
+    note of all moves of `states`, forced ones included; an agent sees them only if it follows the rounds.
     """
-    follow = follows(agent)
-    if follow and past is None:
-        past = lists.past(states)
+    game, follow = inputs.game, follows(agent)
+    if follow and past is None and inputs.past is not None:
+        past = inputs.past(states)
     logs: list[tuple[Array, Array, Ints, Ints, Array]] = []
     steps = offered = 0
-    while (found := lists.open(states, past if follow else None)) is not None:
-        decisions, moved = found
-        steps, offered = steps + moved, offered + len(decisions.actions)
-        choice, chance = drawn(agent, decisions) if len(decisions) else (np.zeros(0, np.int64), _NONE)
-        before, taken = lists.take(decisions, choice, record=record)
+    while len(running := np.flatnonzero((players := game.player(states)) != TERMINAL)):
+        some = states if len(running) == len(states) else states.take(running, axis=0)
+        legal = inputs.legal(some)
+        taken, many = legal.values.take(legal.offsets[:-1], axis=0), np.flatnonzero(legal.counts > 1)
+        rows, asked = running[many], legal if len(many) == len(some) else legal.take(many)
+        actions, seats = _actions(asked.values, inputs), players[rows].astype(np.int64)
+        decisions = Decisions(states, rows, seats, asked.offsets, actions, past if follow else None, game)
+        steps, offered = steps + len(running), offered + len(actions)
+        if len(decisions):
+            choice, chance = drawn(agent, decisions)
+            chosen = asked.values.take(asked.offsets[:-1] + choice, axis=0)
+            taken[many] = chosen
+            if record:
+                logs.append((some.take(many, axis=0), _actions(chosen, inputs), seats, rows, chance))
+        inputs.act(some, taken)
+        if some is not states:
+            put(states, running, some)
         if past is not None:
             past.step()
-        if record and len(decisions):
-            logs.append((before, taken, decisions.seats, decisions.rows, chance))
     if not logs:
-        nobody = np.zeros(0, np.int64)
-        logs.append((states[:0].copy(), np.empty(0, lists.action), nobody, nobody, _NONE))
+        nobody, none = np.zeros(0, np.int64), np.zeros(0, np.float32)
+        logs.append((states[:0].copy(), np.empty(0, inputs.action_type), nobody, nobody, none))
     columns = [join(column) for column in zip(*logs, strict=True)]
     return PlayRecord(columns[0], columns[1], columns[2], columns[3], columns[4], states, steps, offered)
 
 
-_NONE = np.zeros(0, np.float32)
+def _actions(words: Ints, inputs: MoveInputs) -> Array:
+    """Return the actions of these words, [m]."""
+    found: Array = words.view(inputs.action_type).reshape(len(words))
+    return found
 
 
 class Seated(DrawingAgent):

@@ -70,7 +70,7 @@ OF_GAMES = {
         "blueprint.climbing.big2_inputs:Big2Inputs",
         {"big2-of-two": r"(?!.*cards=).*players=2\b"},  # with fewer cards it was not
     ),
-    "guandan": GameNetworks("guandan"),
+    "guandan": GameNetworks("guandan", "blueprint.guandan.play.selfplay:GuanDanInputs"),
 }
 """Games whose networks come with the package, by name; each plays its game by any rules, those of `by_rule`
 apart."""

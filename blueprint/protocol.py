@@ -104,6 +104,59 @@ class MoveRows(Protocol):
         ...
 
 
+class MoveInputs(MoveRows, Protocol):
+    """How a game is seen by a network, and played in lockstep.
+
+    layout: name of the rows' layout. action_type: dtype of the game's actions. others: seats whose hands are
+    hidden from one, each `hidden_bits / others` wide. trial_rounds: rounds of random play by which payoffs
+    are scaled. untaught: what is done by rule, None for nothing.
+    """
+
+    game: Game
+    layout: str
+    action_type: Any
+    others: int
+    trial_rounds: int
+    untaught: Untaught | None
+
+    @property
+    def past(self) -> Callable[[Array], RoundsPast] | None:
+        """What takes note of the moves of rounds, [n], from here on; None where no agent follows them."""
+        ...
+
+    def deal(self, n: int, rng: np.random.Generator) -> Array:
+        """Return n freshly dealt rounds, [n], at their first decision."""
+        ...
+
+    def legal(self, states: Array) -> Ragged:
+        """Return the legal actions of contiguous states, [n], as `words`."""
+        ...
+
+    def act(self, states: Array, actions: Ints) -> None:
+        """Take a legal action, a word of `legal`, [n], at each of contiguous states, [n], in place."""
+        ...
+
+    def play_randomly(self, states: Array, rng: np.random.Generator) -> Array:
+        """Return the ends of rounds, [n], after uniformly random play from states, [n]."""
+        ...
+
+
+class Untaught(Protocol):
+    """What a game has and the rules that a network learned by have not: it is done by rule."""
+
+    def here(self, states: Array) -> NDArray[np.bool_]:
+        """Return whether the decision at each state is of that kind, [n]."""
+        ...
+
+    def decide(self, states: Array, seats: Ints, actions: Ragged, scores: NDArray[np.float64]) -> None:
+        """Write the scores of the actions at these decisions, [m]: 0 for the rule's, -inf for the others."""
+        ...
+
+    def stakes(self, states: Array, player: int) -> NDArray[np.float64]:
+        """Return the payoffs at each state to 1 of the network's rules, [n]."""
+        ...
+
+
 class AgentFault(ContractError):
     """An agent whose answer is no choice and no policy."""
 
@@ -116,6 +169,14 @@ class Past(Protocol):
 
         A `games.infosets.trail.SeatTrail`; where rounds of public moves alone are played, the `PlayedMoves`.
         """
+        ...
+
+
+class RoundsPast(Past, Protocol):
+    """The moves of rounds that advance together."""
+
+    def step(self) -> None:
+        """Take note of the move that every running round has made."""
         ...
 
 

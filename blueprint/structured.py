@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from games.ragged import Ragged
-from games.support.array_types import Array
+from games.support.array_types import Array, Ints
 
 
 def join(arrays: Sequence[Array]) -> Array:
@@ -23,6 +23,12 @@ def join(arrays: Sequence[Array]) -> Array:
     joined = np.concatenate([np.ascontiguousarray(a).reshape(-1).view(np.uint8) for a in arrays])
     found: Array = joined.view(dtype).reshape(-1, *arrays[0].shape[1:])
     return found
+
+
+def put(array: Array, rows: Ints, some: Array) -> None:
+    """Set rows of an array to others of its dtype; structured ones go as they are, not field by field."""
+    whole = f"V{array.dtype.itemsize}"
+    array.view(whole)[rows] = some.view(whole)
 
 
 @dataclass(frozen=True, eq=False)

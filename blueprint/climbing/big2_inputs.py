@@ -7,9 +7,11 @@ seats of two plays passed on the first of them, but for those who had passed bef
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-from blueprint.climbing.move_inputs import ActionType, Untaught
+from blueprint.protocol import Untaught
 from blueprint.row_layout import Blocks, at_least, block_starts, rows_hash, rows_width
 from games.climbing.big2.big2 import Big2
 from games.climbing.big2.big2_rules import PLAYERS, STAYS_OUT, Book
@@ -290,9 +292,10 @@ def _write_moves(
 class Big2Inputs:
     """Big2, with any number of seats and any deck."""
 
-    action_type: ActionType = np.uint64
+    action_type: Any = np.uint64
     seat_bits, move_bits, hidden_bits, others = SEAT_BITS, MOVE_BITS, HIDDEN_BITS, 3
     trial_rounds = 4096
+    past = None
     untaught: Untaught | None = None
 
     def __init__(self, game: Big2, learned: Game | None = None) -> None:

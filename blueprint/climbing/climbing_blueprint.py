@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 
 from blueprint.checkpoint import CheckpointError, check_features, read_checkpoint
 from blueprint.climbing.move_config import ClimbingConfig, described_config
-from blueprint.climbing.move_inputs import MoveInputs, move_inputs
+from blueprint.climbing.move_inputs import move_inputs
 from blueprint.layers.fast_moves import FastMoves, fast_moves
 from blueprint.network_blueprint import NetworkBlueprint
 from blueprint.networks import OF_GAMES
 from blueprint.paper_parts import check_paper_fields, paper_part
-from blueprint.protocol import Agent, Decisions
+from blueprint.protocol import Agent, Decisions, MoveInputs
 from games.game import Game, GameError
 from games.ragged import Ragged
 from games.registry import load_game

@@ -9,10 +9,12 @@ Source: the kinds of inputs are those of Zha et al. 2021 (DouZero), table 4; the
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from blueprint.climbing.doudizhu_auction import Auction
-from blueprint.climbing.move_inputs import ActionType, Untaught
+from blueprint.protocol import Untaught
 from blueprint.row_layout import Blocks, at_least, block_starts, rows_hash, rows_width
 from games.climbing.doudizhu.doudizhu import DouDizhu
 from games.climbing.doudizhu.move_table import (
@@ -349,9 +351,10 @@ class DouDizhuInputs:
     """
 
     layout = DOUDIZHU_HASH
-    action_type: ActionType = np.int64
+    action_type: Any = np.int64
     seat_bits, move_bits, hidden_bits, others = SEAT_BITS, MOVE_BITS, HIDDEN_BITS, 2
     trial_rounds = 4096
+    past = None
 
     def __init__(self, game: DouDizhu, learned: DouDizhu | None = None) -> None:
         self.game: Game = game

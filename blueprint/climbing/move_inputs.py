@@ -12,107 +12,17 @@ and `shows_move`. Others register kernels of their own (`blueprint.networks`).
 from __future__ import annotations
 
 from pkgutil import resolve_name
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from blueprint.game_lockstep import GameLockstep
 from blueprint.networks import OF_GAMES
-from blueprint.protocol import Decisions, MoveRows, Past
+from blueprint.protocol import MoveInputs, Untaught
 from blueprint.row_layout import rows_hash
 from games.game import CHANCE, TERMINAL, Game, GameError
 from games.ragged import Ragged, pick_by
 from games.support.array_types import Array, Bytes, Ints
-
-ActionType = type[np.int64] | type[np.uint64]
-
-
-class MoveInputs(MoveRows, Protocol):
-    """How a game is seen by a network, and played in lockstep.
-
-    layout: name of the rows' layout. action_type: dtype of the game's actions. others: seats whose hands are
-    hidden from one, each `hidden_bits / others` wide. trial_rounds: rounds of random play by which payoffs
-    are scaled. untaught: what is done by rule, None for nothing.
-    """
-
-    game: Game
-    layout: str
-    action_type: ActionType
-    others: int
-    trial_rounds: int
-    untaught: Untaught | None
-
-    def deal(self, n: int, rng: np.random.Generator) -> Array:
-        """Return n freshly dealt rounds, [n], at their first decision."""
-        ...
-
-    def legal(self, states: Array) -> Ragged:
-        """Return the legal actions of contiguous states, [n], as int64 words."""
-        ...
-
-    def act(self, states: Array, actions: Ints) -> None:
-        """Take a legal action, a word of `legal`, [n], at each of contiguous states, [n], in place."""
-        ...
-
-    def play_randomly(self, states: Array, rng: np.random.Generator) -> Array:
-        """Return the ends of rounds, [n], after uniformly random play from states, [n]."""
-        ...
-
-
-class Untaught(Protocol):
-    """What a game has and the rules that a network learned by have not: it is done by rule."""
-
-    def here(self, states: Array) -> NDArray[np.bool_]:
-        """Return whether the decision at each state is of that kind, [n]."""
-        ...
-
-    def decide(self, states: Array, seats: Ints, actions: Ragged, scores: NDArray[np.float64]) -> None:
-        """Write the scores of the actions at these decisions, [m]: 0 for the rule's, -inf for the others."""
-        ...
-
-    def stakes(self, states: Array, player: int) -> NDArray[np.float64]:
-        """Return the payoffs at each state to 1 of the network's rules, [n]."""
-        ...
-
-
-class InputLists:
-    """The `MoveLists` of a game whose moves are inputs (`blueprint.game_lockstep`)."""
-
-    def __init__(self, inputs: MoveInputs) -> None:
-        """Take how the game is played."""
-        self.inputs, self.game, self.action = inputs, inputs.game, np.dtype(inputs.action_type)
-
-    def past(self, states: Array) -> None:
-        """Return nothing: no agent that follows rounds is met in lockstep."""
-
-    def open(self, states: Array, past: Past | None) -> tuple[Decisions, int] | None:
-        """Return the decisions with a choice and how many rounds move; None at their ends."""
-        players = self.game.player(states)
-        running = np.flatnonzero(players != TERMINAL)
-        if len(running) == 0:
-            return None
-        some = states if len(running) == len(states) else states[running]
-        legal = self.inputs.legal(some)
-        many = legal.counts > 1
-        rows, counts = running[many], legal.counts[many]
-        words = legal.values if len(rows) == len(some) else legal.values[np.repeat(many, legal.counts)]
-        self._moving = running, some, legal.values[legal.offsets[:-1]], many
-        offsets = np.concatenate([[0], np.cumsum(counts)])
-        actions = words.view(self.inputs.action_type)
-        seats = players[rows].astype(np.int64)
-        return Decisions(states, rows, seats, offsets, actions, past, self.game), len(running)
-
-    def take(self, decisions: Decisions, choice: Ints, *, record: bool) -> tuple[Array, Array]:
-        """Take the chosen actions and those without a choice; return the states before, and the former."""
-        running, some, taken, many = self._moving
-        before = some[many]
-        chosen = decisions.actions[decisions.offsets[:-1] + choice]
-        taken[many] = self.inputs.words(chosen)
-        self.inputs.act(some, taken)
-        if some is not decisions.states:
-            decisions.states[running] = some
-        return before, chosen
 
 
 class RowGame(Game, Protocol):
@@ -135,9 +45,10 @@ class RowGame(Game, Protocol):
 class RowInputs:
     """A game of anybody's that writes its own rows; its actions are int64."""
 
-    action_type: ActionType = np.int64
+    action_type: Any = np.int64
     trial_rounds = 128
     untaught: Untaught | None = None
+    past = None
 
     def __init__(self, game: RowGame) -> None:
         """Take the game. Raises GameError if it acts by chance after the deal, or its rows are none."""

@@ -24,7 +24,7 @@ from torch.nn import functional as F
 from blueprint.checkpoint import CheckpointError, check_description, read_checkpoint
 from blueprint.climbing.climbing_blueprint import ClimbingBlueprint, described_play
 from blueprint.climbing.move_config import CLIMBING, ClimbingConfig, described_config
-from blueprint.climbing.move_inputs import InputLists, MoveInputs, move_inputs
+from blueprint.climbing.move_inputs import move_inputs
 from blueprint.game_lockstep import PlayRecord
 from blueprint.layers.fast_moves import FastCritic, FastMoves, fast_moves
 from blueprint.layers.fused import MoveHead, Tower
@@ -32,7 +32,7 @@ from blueprint.learning.learner import Losses, arrays_of
 from blueprint.learning.pieces import CriticValues, Opposed, Piece, PieceLearner, PlayedPiece
 from blueprint.learning.self_play import EVALUATION_SEED, Opponent, SelfPlayTrainer, Setup
 from blueprint.paper_parts import paper_part
-from blueprint.protocol import Agent
+from blueprint.protocol import Agent, MoveInputs
 from blueprint.soft_choices import TopChoices
 from blueprint.structured import Columns
 from games.game import Game, payoff_span
@@ -113,7 +113,7 @@ class MoveLearner(PieceLearner):
     rival: Agent | None = None
 
     def __init__(self, inputs: MoveInputs, config: ClimbingConfig) -> None:
-        self.inputs, self.config, self.game = inputs, config, inputs.game
+        self.inputs, self.config = inputs, config
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(config.seed)
             network: Any = move_network(inputs, config)
@@ -125,10 +125,6 @@ class MoveLearner(PieceLearner):
         self.weighed |= {"policy": config.policy, "hands": config.hands}
         self.weighed |= {"types": config.recognise, "personality": config.labels}
         self.stake = 1.0
-
-    def lists(self) -> InputLists:
-        """Return the lists of moves with which one thread plays rounds."""
-        return InputLists(self.inputs)
 
     def dealt(self, piece: Piece, rng: np.random.Generator) -> Array:
         """Return a piece's rounds as they begin, to be played in place."""

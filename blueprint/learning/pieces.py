@@ -24,11 +24,11 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from blueprint.game_lockstep import MoveLists, PlayRecord, Seated, play_rounds
+from blueprint.game_lockstep import PlayRecord, Seated, play_rounds
 from blueprint.learning.learner import BaseLearner, arrays_of
 from blueprint.learning.returns import lambda_returns, shared_worth
 from blueprint.paper_parts import paper_part
-from blueprint.protocol import Agent, Decisions, DrawingAgent, drawn
+from blueprint.protocol import Agent, Decisions, DrawingAgent, MoveInputs, drawn
 from blueprint.soft_choices import SoftAgent, TopChoices
 from blueprint.structured import Columns
 from games.game import Game
@@ -129,8 +129,8 @@ class PlayedPiece:
 class PieceLearner(BaseLearner):
     """A learner by whose weights pieces are played.
 
-    A kind of it says how rounds are played (`game`, `lists`, `dealt`), by which `snapshot`, and what is
-    learned (`derived`, `worth`); perhaps who else plays (`seated`), and what values rounds (`critic_values`,
+    A kind of it says how rounds are played (`inputs`, `dealt`), by which `snapshot`, and what is learned
+    (`derived`, `worth`); perhaps who else plays (`seated`), and what values rounds (`critic_values`,
     `valued`).
     KIND: of its samples. SENT: of their columns, those that do not follow from a record; besides `choices`.
     SOFT: plays by a network. anneal: a factor of the learning rate.
@@ -139,17 +139,18 @@ class PieceLearner(BaseLearner):
     KIND: ClassVar[type[Columns]]
     SENT: ClassVar[tuple[str, ...]] = ("target", "share", "types")
     SOFT: ClassVar[type[SoftAgent]] = SoftAgent
-    game: Game
+    inputs: MoveInputs
     anneal = 1.0
+
+    @property
+    def game(self) -> Game:
+        """The game that is played."""
+        return self.inputs.game
 
     @property
     def teacher(self) -> Agent | None:
         """The rule agent of `guide`; None without one."""
         return None
-
-    def lists(self) -> MoveLists:
-        """Return the lists of moves with which one thread plays rounds."""
-        raise NotImplementedError
 
     def dealt(self, piece: Piece, rng: np.random.Generator) -> Array:
         """Return a piece's rounds as they begin, to be played in place. rng: of the piece, which may deal."""
@@ -287,10 +288,10 @@ class PieceGame:
         self._player = (players or learner.players(piece.decisions))(self._rng)
         self._agent = learner.seated(self._player, piece, self._rng)
 
-    def play(self, lists: MoveLists, stopped: Callable[[], bool]) -> PlayedPiece:
+    def play(self, stopped: Callable[[], bool]) -> PlayedPiece:
         """Return what the piece comes to; raise Interrupted once `stopped` says so. To be called once."""
         heard, agent, learner = _Heard(self._agent, stopped), self._agent, self.learner
-        record = play_rounds(learner.dealt(self.piece, self._rng), heard, lists)
+        record = play_rounds(learner.dealt(self.piece, self._rng), heard, learner.inputs)
         payoffs, offered = learner.game.returns(record.final), record.offered
         of, met = np.ones(len(record), bool), None
         if isinstance(agent, Opposed):
@@ -341,7 +342,6 @@ class ThreadCrew:
         self.size = max(1, threads - learns)
         self._alone, self._behind = threads == 1, learns and self.size > 1
         self._pool: ThreadPoolExecutor | None = None
-        self._rooms: list[MoveLists] = []
         self._due: deque[list[PieceGame | Future[PlayedPiece]]] = deque()
         self._versions: deque[tuple[int, int]] = deque()
         self._abandoned = False
@@ -365,14 +365,7 @@ class ThreadCrew:
         self._versions.append((pieces[0].generation, version))
 
     def _play(self, game: PieceGame) -> PlayedPiece:
-        try:
-            room = self._rooms.pop()  # another thread may have taken the last one
-        except IndexError:
-            room = game.learner.lists()
-        try:
-            return game.play(room, lambda: self._abandoned)
-        finally:
-            self._rooms.append(room)
+        return game.play(lambda: self._abandoned)
 
     def collect(self) -> list[PlayedPiece]:
         """Return what the oldest generation handed out came to, in the order of its pieces."""
@@ -412,7 +405,7 @@ def pack_record(played: PlayedPiece, sent: tuple[str, ...]) -> bytes:
     return zlib.compress(pickle.dumps(told), 1)
 
 
-def unpack_record(data: bytes, piece: Piece, learner: PieceLearner, lists: MoveLists) -> PlayedPiece:
+def unpack_record(data: bytes, piece: Piece, learner: PieceLearner) -> PlayedPiece:
     """Return what a piece came to, played again by its record.
 
     learner: of those who played. Raises BadRecord if the bytes are damaged, or where other rules, another
@@ -425,7 +418,7 @@ def unpack_record(data: bytes, piece: Piece, learner: PieceLearner, lists: MoveL
     told, rng = _Told(played.choices), piece.generator()
     if not piece.dealt[0]:
         learner.seated(told, piece, rng)  # may draw before the deal
-    record = play_rounds(learner.dealt(piece, rng), told, lists)
+    record = play_rounds(learner.dealt(piece, rng), told, learner.inputs)
     if told.wrong or told.at != len(played.choices) or _check(record.final) != played.final:
         raise _bad(piece, "its rounds do not come out so here")
     kind: Any = learner.KIND

@@ -19,7 +19,6 @@ from typing import Any
 
 import torch
 
-from blueprint.game_lockstep import MoveLists
 from blueprint.learning.pieces import Piece, PieceGame, PieceLearner, PlayedPiece, pack_record, unpack_record
 from games.support.work.executor import Task, niceness, step_behind
 from games.support.work.ray_executor import RayExecutor
@@ -41,7 +40,6 @@ class PiecePlayer:
         if first[0] == platform.node():
             step_behind(first[1])
         self.learner = make()
-        self.lists = self.learner.lists()
         self.version, self.critic_values = -1, self.learner.critic_values()
 
 
@@ -51,7 +49,7 @@ def play_piece(player: PiecePlayer, piece: Piece, weights: tuple[int, dict[str, 
         player.learner.take_weights(weights[1])
         player.version, player.critic_values = weights[0], player.learner.critic_values()
     game = PieceGame(piece, player.learner, player.critic_values)
-    return pack_record(game.play(player.lists, lambda: False), player.learner.SENT)
+    return pack_record(game.play(lambda: False), player.learner.SENT)
 
 
 def _place(piece: Piece) -> tuple[int, int]:
@@ -104,7 +102,6 @@ class RayCrew:
         self._row: dict[str, float] = {}
         self._closed = self._came = False
         self._learner: PieceLearner
-        self._lists: MoveLists | None = None
         self._orders: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._serve, name="actors", daemon=True)
         self._thread.start()
@@ -198,8 +195,7 @@ class RayCrew:
             self._bytes["piece_bytes"] += len(piece.dealt[0])
 
     def _take_in(self, piece: Piece, record: bytes) -> None:
-        self._lists = self._lists or self._learner.lists()
-        played = unpack_record(record, piece, self._learner, self._lists)
+        played = unpack_record(record, piece, self._learner)
         with self._changed:
             self._done[_place(piece)] = played
             self._came = True

@@ -230,7 +230,7 @@ class SelfPlayTrainer(BaseTrainer):
             both = Seated((own, other), teams != mine[:, None], np.random.default_rng(rounds))
             states = join([deals] * len(sides))
             with torch_threads(1):
-                play_rounds(states, both, self.learner.lists(), record=False)
+                play_rounds(states, both, self.learner.inputs, record=False)
             won[name] = float((game.returns(states)[np.arange(len(states)), seat] > 0).mean())
         self.evaluation = {"decisions": self.decisions, "rounds": len(mine), "won": won}
         return won

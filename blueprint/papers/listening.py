@@ -21,7 +21,6 @@ from torch.nn import functional as F
 from blueprint.checkpoint import CheckpointError, read_checkpoint
 from blueprint.climbing.climbing_blueprint import described_play
 from blueprint.climbing.move_config import ClimbingConfig
-from blueprint.climbing.move_inputs import MoveInputs
 from blueprint.climbing.move_trainer import MoveNetwork
 from blueprint.layers.fast_moves import FastMoves
 from blueprint.layers.fused import joined
@@ -30,7 +29,7 @@ from blueprint.learning.learner import load_module
 from blueprint.papers.danzero import PersonalityHead
 from blueprint.papers.fields import PERSONALITIES
 from blueprint.papers.styles import StyledAgent
-from blueprint.protocol import Decisions
+from blueprint.protocol import Decisions, MoveInputs
 from games.game import Game
 from games.support.array_types import Ints
 from games.support.configuration import ConfigError

@@ -32,13 +32,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from blueprint.climbing.move_inputs import MoveInputs, move_inputs
+from blueprint.climbing.move_inputs import move_inputs
 from blueprint.game_lockstep import Seated
 from blueprint.guandan.rules.split_agents import ADJUSTMENTS, PersonalityAgent
 from blueprint.papers.fields import PERSONALITIES
 from blueprint.papers.pruning import Pruned, hand_rests
 from blueprint.papers.styles import first_best
-from blueprint.protocol import Agent, Decisions, DrawingAgent, shared_out
+from blueprint.protocol import Agent, Decisions, DrawingAgent, MoveInputs, shared_out
 from games.climbing.big2.big2 import Big2
 from games.climbing.big2.combinations import PLAY_KINDS, play_kinds
 from games.climbing.doudizhu.move_table import KIND_NAMES, NUM_MOVES, move_table

@@ -15,7 +15,6 @@ import numpy as np
 import torch
 
 from blueprint.climbing.move_config import ClimbingConfig
-from blueprint.climbing.move_inputs import InputLists
 from blueprint.climbing.move_trainer import MoveTrainer
 from blueprint.game_lockstep import play_rounds
 from blueprint.learning.pieces import PieceGame
@@ -26,7 +25,7 @@ from games.game import Game, GameError
 from games.registry import load_game
 from games.support.array_types import Ints
 
-CLIMBING_GAMES = tuple(name for name, own in OF_GAMES.items() if own.inputs)
+CLIMBING_GAMES = tuple(name for name, own in OF_GAMES.items() if own.kind == "climbing")
 HERE = "experiments.bench.climbing_speed:"
 Do = Callable[[], int]
 
@@ -98,7 +97,7 @@ def network(*, game: str, half: bool, rounds: int, seed: int) -> Do:
         drawn: Ints = (rng.random(len(d)) * np.diff(d.offsets)).astype(np.int64)
         return drawn
 
-    play_rounds(inputs.deal(rounds, rng), watch, InputLists(inputs), record=False)
+    play_rounds(inputs.deal(rounds, rng), watch, inputs, record=False)
 
     def ask() -> int:
         for words in asked:
@@ -111,11 +110,11 @@ def network(*, game: str, half: bool, rounds: int, seed: int) -> Do:
 def self_play(*, game: str, rounds: int, seed: int) -> Do:
     """Return the work of a generation's rounds, forced decisions included."""
     trainer = _trainer(game, seed, rounds)
-    learner, lists = trainer.learner, trainer.learner.lists()
+    learner = trainer.learner
 
     def play() -> int:
         games = (PieceGame(piece, learner, None) for piece in trainer.deal())
-        return sum(game.play(lists, lambda: False).steps for game in games)
+        return sum(game.play(lambda: False).steps for game in games)
 
     return play
 

@@ -27,7 +27,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from blueprint.climbing.move_inputs import MoveInputs, RowInputs, move_inputs
+from blueprint.climbing.move_inputs import RowInputs, move_inputs
+from blueprint.protocol import MoveInputs
 from blueprint.research.infoset_features import ActionColumns, InfosetFeatures, feature_kind, scalar_actions
 from games.game import Game, GameError
 from games.support.array_types import Array

@@ -18,7 +18,6 @@ from blueprint.guandan.play.duplicate import (
     play_duplicate,
     play_games_duplicate,
 )
-from blueprint.guandan.play.selfplay import Scratch
 from blueprint.protocol import Agent, Decisions, agent_name
 from games.guandan.matches.match_game import match_name
 from games.guandan.rounds.round import GuanDan
@@ -88,7 +87,6 @@ class GuanDanContest(GameContest):
         if how.whole:
             self.payoff_range = (-1.0, 1.0)
         self.unit = "whole games won less lost" if how.whole else "levels a round"
-        self._scratch = Scratch()
 
     def check(self, name: str, seed: int) -> None:
         """Raise what loading the agent would raise at its name; nothing large is loaded."""
@@ -119,15 +117,13 @@ class GuanDanContest(GameContest):
         how, lengths = self._how, None
         if how.whole:
             seeds, others = (game_seeds(one, meeting.seed) for one in both)
-            score, lengths = play_games_duplicate(
-                a, b, seeds, self._scratch, rules=how.rules, others=others, notes=notes
-            )
+            score, lengths = play_games_duplicate(a, b, seeds, rules=how.rules, others=others, notes=notes)
             payoffs = 2 * score - 1
         else:
             starts, changed = (
                 duplicate_deals(one, meeting.seed, tribute=how.tribute, level=how.level) for one in both
             )
-            levels = play_duplicate(a, b, starts, self._scratch, others=changed, notes=notes)
+            levels = play_duplicate(a, b, starts, others=changed, notes=notes)
             payoffs = levels.astype(np.float64)
         rounds = () if notes is None else self._records(notes, payoffs, meeting, numbers)
         won = (np.sign(payoffs) + 1) / 2

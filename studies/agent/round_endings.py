@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from blueprint.game_lockstep import play_rounds
 from blueprint.guandan.play.duplicate import duplicate_deals
-from blueprint.guandan.play.selfplay import Scratch
+from blueprint.guandan.play.selfplay import GUANDAN
 from blueprint.protocol import Agent, Decisions, shared_out
 from blueprint.structured import join
 from games.guandan.rounds.round import GuanDan
@@ -59,7 +59,7 @@ class _Sides:
 def endings(network: Agent, deals: Array, cards: int) -> Array:
     """Return where the network's rounds first have so few cards in all hands, and three or four seats."""
     watched = _Watched(network, cards)
-    play_rounds(deals.copy(), watched, Scratch(), record=False)
+    play_rounds(deals.copy(), watched, GUANDAN, record=False)
     return join([watched.found[row] for row in sorted(watched.found)])
 
 
@@ -69,9 +69,9 @@ def gains(agent: Agent, network: Agent, states: Array) -> tuple[NDArray[np.float
     The mean over both sides.
     """
     alone, n = states.copy(), len(states)
-    play_rounds(alone, network, Scratch(), record=False)
+    play_rounds(alone, network, GUANDAN, record=False)
     sides, both = _Sides(agent, network, n), join([states, states])
-    play_rounds(both, sides, Scratch(), record=False)
+    play_rounds(both, sides, GUANDAN, record=False)
     usual, found = _GAME.returns(alone)[:, 0], _GAME.returns(both)[:, 0]
     return ((found[:n] - usual) - (found[n:] - usual)) / 2, sides.spent / n
 

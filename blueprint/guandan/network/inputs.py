@@ -475,7 +475,9 @@ def _encode_hands(words: Ints, bytes_: Bytes, rows: Ints, seats: Ints, out: Byte
         _encode_hidden(words, bytes_, rows[j], np.int64(seats[j]), out[j, at : at + HIDDEN_WIDTH])
 
 
-class _Rows:
+class GuanDanRows:
+    """The `MoveRows` of GuanDan."""
+
     seat_bits, move_bits, hidden_bits = STATE_WIDTH, ACTION_WIDTH, HIDDEN_WIDTH
 
     def write_seats(self, states: Array, rows: Ints, seats: Ints, out: Bytes) -> None:
@@ -493,7 +495,7 @@ class _Rows:
         return action_words(actions)
 
 
-ROWS: MoveRows = _Rows()
+ROWS: MoveRows = GuanDanRows()
 
 
 def encode_full(states: Array, seats: Array) -> NDArray[np.uint8]:

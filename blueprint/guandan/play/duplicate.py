@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from blueprint.game_lockstep import Seated, play_rounds
 from blueprint.guandan.play.deals import card_choice, deal_rounds
-from blueprint.guandan.play.selfplay import PastMoves, Scratch
+from blueprint.guandan.play.selfplay import GUANDAN, PastMoves
 from blueprint.protocol import Agent
 from blueprint.structured import join
 from games.guandan.cards import unpack
@@ -106,13 +106,13 @@ class _Duel(Seated):
             matches.give(decisions, cards)
 
 
-def _play(duel: _Duel, states: Array, scratch: Scratch, notes: Notes | None) -> None:
+def _play(duel: _Duel, states: Array, notes: Notes | None) -> None:
     """Play rounds to their ends, in place."""
     if notes is None:
-        play_rounds(states, duel, scratch, record=False)
+        play_rounds(states, duel, GUANDAN, record=False)
         return
     begun, past = states.copy(), PastMoves(states)
-    play_rounds(states, duel, scratch, record=False, past=past)
+    play_rounds(states, duel, GUANDAN, record=False, past=past)
     notes.played(begun, past)
 
 
@@ -120,7 +120,6 @@ def play_duplicate(
     a: Agent,
     b: Agent,
     deals: Array,
-    scratch: Scratch | None = None,
     *,
     others: Array | None = None,
     notes: Notes | None = None,
@@ -133,7 +132,7 @@ def play_duplicate(
     """
     n = len(deals)
     states = join([deals, deals if others is None else others])
-    _play(_Duel(a, b, n), states, scratch or Scratch(), notes)
+    _play(_Duel(a, b, n), states, notes)
     payoff = GuanDan().returns(states)[:, 0]
     return np.stack([payoff[:n], -payoff[n:]], 1).astype(np.int8)
 
@@ -142,7 +141,6 @@ def play_games_duplicate(
     a: Agent,
     b: Agent,
     seeds: NDArray[np.uint64],
-    scratch: Scratch | None = None,
     *,
     rules: Rules | str = "ruling",
     others: NDArray[np.uint64] | None = None,
@@ -157,13 +155,13 @@ def play_games_duplicate(
     An agent chooses tribute and return cards with its `cards` (see `Matches.card_decisions`) if it has them.
     """
     n = len(seeds)
-    duel, scratch = _Duel(a, b, n), scratch or Scratch()
+    duel = _Duel(a, b, n)
     matches = Matches(np.concatenate([seeds, seeds if others is None else others]), rules=rules)
     while not matches.over.all():
         if notes is not None:
             notes.dealt(matches)
         duel.give(matches, notes)
-        _play(duel, matches.states, scratch, notes)
+        _play(duel, matches.states, notes)
         matches.settle()
     winner = matches.table["winner"].reshape(2, n)
     team = np.array([[0], [1]])

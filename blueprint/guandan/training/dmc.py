@@ -26,7 +26,7 @@ from blueprint.guandan.network.inputs import OUTCOMES, PAST_WIDTH, STATE_WIDTH, 
 from blueprint.guandan.network.q_network import Critic, TorchNetwork, held_nats, make_network
 from blueprint.guandan.objective import result_worth
 from blueprint.guandan.play.network_play import InferenceAgent
-from blueprint.guandan.play.selfplay import GUANDAN, Scratch
+from blueprint.guandan.play.selfplay import GUANDAN
 from blueprint.guandan.rules.split_agents import StrongAgent
 from blueprint.guandan.train_config import NetworkConfig, TrainConfig
 from blueprint.guandan.training.opponents import SparringAgent, league_of
@@ -75,7 +75,7 @@ class Learner(PieceLearner):
     """The network, its critic and their optimiser."""
 
     KIND, SOFT = Samples, InferenceAgent
-    game = GUANDAN
+    inputs = GUANDAN
 
     def __init__(self, network: NetworkConfig, config: TrainConfig, device: torch.device) -> None:
         """Begin with random parameters.
@@ -108,10 +108,6 @@ class Learner(PieceLearner):
     def teacher(self) -> Agent:
         """The rule agent of `guide`, one for each thread."""
         return StrongAgent()
-
-    def lists(self) -> Scratch:
-        """Return the lists of moves with which one thread plays rounds."""
-        return Scratch()
 
     def seated(self, agent: Agent, piece: Piece, rng: np.random.Generator) -> Agent:
         """Return who plays a piece: the network, and whom else the configuration wants."""

@@ -14,7 +14,7 @@ from torch import Tensor
 from blueprint.game_lockstep import play_rounds
 from blueprint.guandan.network.q_network import QNetwork
 from blueprint.guandan.play.deals import deal_rounds
-from blueprint.guandan.play.selfplay import Scratch
+from blueprint.guandan.play.selfplay import GUANDAN
 from blueprint.layers.bfloat import native_half
 from blueprint.protocol import Decisions
 from blueprint.soft_choices import draw_soft
@@ -48,7 +48,7 @@ class SoftPlay:
     def play(self, rounds: int) -> Array:
         """Return the ends of rounds of all levels, half of them after tribute, [rounds] STATE."""
         states = deal_rounds(rounds, self.rng, tribute=0.5)
-        play_rounds(states, self, Scratch(), record=False)
+        play_rounds(states, self, GUANDAN, record=False)
         return states
 
 

@@ -69,7 +69,7 @@ def _decisions(seed: int) -> Decisions:
     from blueprint.game_lockstep import play_rounds
     from blueprint.guandan.play.deals import deal_rounds
     from blueprint.guandan.play.network_play import InferenceAgent
-    from blueprint.guandan.play.selfplay import Scratch
+    from blueprint.guandan.play.selfplay import GUANDAN
     from blueprint.protocol import Decisions
     from blueprint.structured import join
 
@@ -84,7 +84,7 @@ def _decisions(seed: int) -> Decisions:
         return agent(decisions)
 
     while len(found) < 64:
-        play_rounds(deal_rounds(200, rng, tribute=0.5), watch, Scratch(), record=False)
+        play_rounds(deal_rounds(200, rng, tribute=0.5), watch, GUANDAN, record=False)
     states, seats, actions = zip(*(found[i % len(found)] for i in range(DECISIONS)), strict=True)
     offsets = np.arange(DECISIONS + 1, dtype=np.int64) * MOVES
     return Decisions(join(list(states)), np.arange(DECISIONS), np.array(seats), offsets, join(list(actions)))
@@ -161,17 +161,16 @@ def self_play(*, rounds: int, threads: int = 1, seed: int = 0) -> Do:
     from blueprint.game_lockstep import play_rounds
     from blueprint.guandan.play.deals import deal_rounds
     from blueprint.guandan.play.network_play import InferenceAgent
-    from blueprint.guandan.play.selfplay import Scratch
+    from blueprint.guandan.play.selfplay import GUANDAN
 
     rng, inference, pool = np.random.default_rng(seed), _inference(), ThreadPoolExecutor(threads)
-    scratch = [Scratch() for _ in range(threads)]
     agents = [InferenceAgent(inference, temperature=0.02, epsilon=0.01, rng=r) for r in rng.spawn(threads)]
 
     def play() -> int:
         parts = np.array_split(deal_rounds(rounds, rng, tribute=0.5), threads)
 
         def part(k: int) -> int:
-            return play_rounds(parts[k].copy(), agents[k], scratch[k]).steps
+            return play_rounds(parts[k].copy(), agents[k], GUANDAN).steps
 
         return sum(pool.map(part, range(threads)))
 

@@ -8,9 +8,8 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from blueprint.climbing.move_inputs import InputLists, MoveInputs
 from blueprint.game_lockstep import PlayRecord, play_rounds
-from blueprint.protocol import Agent, Decisions
+from blueprint.protocol import Agent, Decisions, MoveInputs
 from games.ragged import Ragged
 from games.support.array_types import Array, Bytes, Ints
 
@@ -32,7 +31,7 @@ def at_random(seed: int) -> tuple[list[Decisions], Callable[[Decisions], Ints]]:
 
 def played(inputs: MoveInputs, states: Array, agent: Agent) -> PlayRecord:
     """Return the record of an agent's playing rounds to their ends, in place."""
-    return play_rounds(states, agent, InputLists(inputs))
+    return play_rounds(states, agent, inputs)
 
 
 def asked(inputs: MoveInputs, rounds: int) -> list[Decisions]:

@@ -39,9 +39,11 @@ from tests.patience import amount
 SMALL = ClimbingConfig(state=32, blocks=1, action=16, critic=16, rounds=amount(24, 8), batch=128, hands=0.1)
 POLICY = SMALL.replace(policy=1.0, policy_top=3, temperature=0.1)
 GUIDED = SMALL.replace(guide=1e6)
+GUANDAN = "guandan(moves=canonical)"
+"""Its own trainer has more; this one trains it as every game."""
 
 
-@pytest.mark.parametrize("name", GAMES)
+@pytest.mark.parametrize("name", (*GAMES, GUANDAN))
 @pytest.mark.parametrize("config", [SMALL, SMALL.replace(hands_fed=False), SMALL.replace(hands=0.0)])
 @pytest.mark.some(2)
 def test_the_fast_network_says_what_the_trained_one_says(name: str, config: ClimbingConfig) -> None:
@@ -73,7 +75,7 @@ def test_the_fast_network_says_what_the_trained_one_says(name: str, config: Clim
     np.testing.assert_allclose(rough[1], a.numpy(), atol=0.1)
 
 
-@pytest.mark.parametrize("name", GAMES)
+@pytest.mark.parametrize("name", (*GAMES, GUANDAN))
 def test_rounds_in_lockstep_are_those_of_the_game(name: str) -> None:
     game = load_game(name, general_sum=True)
     inputs = move_inputs(game)
@@ -137,6 +139,7 @@ def trained(folder_of: Callable[..., Path]) -> Path:
         ("big2(players=3,ranks=8,suits=3)", SMALL),
         ("doudizhu", POLICY),
         ("big2", SMALL.replace(critic=0, personality=8, personas=0.5)),
+        (GUANDAN, POLICY),
     ],
 )
 @pytest.mark.some(1)
@@ -302,8 +305,8 @@ def test_a_foreign_checkpoint_is_refused(trained: Path, tmp_path: Path) -> None:
 def test_a_record_holds_all_that_is_learned_from_a_piece(name: str, config: ClimbingConfig) -> None:
     trainer = MoveTrainer(load_game(name), config)
     learner, (piece,) = trainer.learner, trainer.deal()
-    one = PieceGame(piece, learner, None).play(learner.lists(), lambda: False)
-    other = unpack_record(pack_record(one, learner.SENT), piece, learner, learner.lists())
+    one = PieceGame(piece, learner, None).play(lambda: False)
+    other = unpack_record(pack_record(one, learner.SENT), piece, learner)
     assert (one.steps, one.offered, one.rounds) == (other.steps, other.offered, other.rounds)
     assert one.final.tobytes() == other.final.tobytes() and len(one.samples) == len(other.samples) > 20
     for column in ("states", "actions", "seats", "worth", "types"):

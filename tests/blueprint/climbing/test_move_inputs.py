@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from blueprint.climbing import big2_inputs
 from blueprint.climbing.doudizhu_inputs import MOVE_BLOCKS, SEAT_BLOCKS
-from blueprint.climbing.move_inputs import MoveInputs, move_inputs
+from blueprint.climbing.move_inputs import move_inputs
+from blueprint.protocol import MoveInputs
 from blueprint.row_layout import Blocks, block_starts, rows_hash
 from games import load_game
 from games.climbing.big2.big2 import Big2

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from blueprint.game_lockstep import play_rounds
 from blueprint.guandan.play.deals import deal_rounds
 from blueprint.guandan.play.quick_agents import GreedyAgent, RandomAgent
-from blueprint.guandan.play.selfplay import Scratch
+from blueprint.guandan.play.selfplay import GUANDAN
 from blueprint.guandan.train_config import NetworkConfig, TrainConfig
 from blueprint.protocol import Decisions
 from blueprint.structured import join
@@ -37,7 +37,7 @@ def some_decisions(rounds: int = 12, seed: int = 0) -> Decisions:
         step[0] += 1
         return agents[step[0] % 2](decisions)
 
-    play_rounds(deal_rounds(rounds, rng, tribute=0.5), watch, Scratch(), record=False)
+    play_rounds(deal_rounds(rounds, rng, tribute=0.5), watch, GUANDAN, record=False)
     offsets = np.concatenate([[0], np.cumsum(np.concatenate(counts))])
     return Decisions(join(states), np.arange(len(offsets) - 1), np.concatenate(seats), offsets, join(actions))
 

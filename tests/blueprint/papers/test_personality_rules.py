@@ -12,7 +12,7 @@ import torch
 from blueprint.checkpoint import CheckpointError, read_checkpoint, write_checkpoint
 from blueprint.climbing.climbing_blueprint import MovePlay, load_climbing_blueprint, move_agent
 from blueprint.climbing.move_config import ClimbingConfig
-from blueprint.climbing.move_inputs import MoveInputs, move_inputs
+from blueprint.climbing.move_inputs import move_inputs
 from blueprint.climbing.move_trainer import MoveLearner, MoveTrainer, move_network
 from blueprint.game_lockstep import PlayRecord
 from blueprint.layers.fast_moves import fast_moves
@@ -20,7 +20,7 @@ from blueprint.papers.fields import PERSONALITIES
 from blueprint.papers.listening import load_persona_agent
 from blueprint.papers.players import RULED, TYPES, climbing_personas, move_types, personality_choice
 from blueprint.papers.pruning import hand_rests
-from blueprint.protocol import Decisions, agent_of, probabilities
+from blueprint.protocol import Decisions, MoveInputs, agent_of, probabilities
 from games import load_game
 from games.climbing.doudizhu.move_table import NUM_MOVES, move_number
 from games.climbing.doudizhu.round_state import NO_SEAT

@@ -13,7 +13,7 @@ from blueprint.game_lockstep import play_rounds
 from blueprint.guandan.network.inputs import PAST_WIDTH
 from blueprint.guandan.play.deals import deal_rounds
 from blueprint.guandan.play.network_play import NetworkPlay, network_agent
-from blueprint.guandan.play.selfplay import Scratch
+from blueprint.guandan.play.selfplay import GUANDAN
 from blueprint.guandan.rules.min_combination import min_combinations
 from blueprint.guandan.rules.split_agents import StrongAgent
 from blueprint.guandan.training.trainer import Trainer
@@ -211,7 +211,7 @@ def test_the_teacher_makes_its_share_of_the_decisions() -> None:
         assert np.all((choice == last(decisions)) | (choice == 0))
         return choice
 
-    play_rounds(deal_rounds(20, np.random.default_rng(1)), watch, Scratch())
+    play_rounds(deal_rounds(20, np.random.default_rng(1)), watch, GUANDAN)
     share = counts[0] / counts[1]
     assert abs(share - 0.3) < 4 * np.sqrt(0.21 / counts[1])
 
@@ -222,7 +222,7 @@ def test_training_with_guidance_plays_the_teachers_moves_until_it_ends() -> None
     trainer.run_generation()
     teacher, (record,) = StrongAgent(), trainer.pending
     (piece,) = Trainer(SMALL, config, threads=1).deal()
-    taught = play_rounds(piece.states(), teacher, Scratch())
+    taught = play_rounds(piece.states(), teacher, GUANDAN)
     assert np.array_equal(record.actions, taught.actions)
     assert trainer.decisions > 50
     unguided = Trainer(SMALL, FAST, threads=1)

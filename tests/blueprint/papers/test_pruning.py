@@ -9,7 +9,7 @@ from blueprint.climbing.move_inputs import move_inputs
 from blueprint.game_lockstep import play_rounds
 from blueprint.guandan.play.deals import deal_rounds
 from blueprint.guandan.play.quick_agents import RandomAgent
-from blueprint.guandan.play.selfplay import Scratch
+from blueprint.guandan.play.selfplay import GUANDAN
 from blueprint.guandan.rules.min_combination import min_combinations
 from blueprint.guandan.training.trainer import Trainer
 from blueprint.papers.pruning import (
@@ -59,7 +59,7 @@ def test_the_moves_that_stay_are_those_of_the_rule() -> None:
         return agent(decisions)
 
     agent = RandomAgent(np.random.default_rng(0))
-    play_rounds(deal_rounds(3, np.random.default_rng(1)), watch, Scratch())
+    play_rounds(deal_rounds(3, np.random.default_rng(1)), watch, GUANDAN)
     assert pruned[0] >= pruned[1] >= pruned[2] > 0
 
 
@@ -79,7 +79,7 @@ def test_a_choice_among_the_pruned_moves_is_the_same_move_among_all() -> None:
         assert np.array_equal(decisions.actions[decisions.offsets[:-1] + choice], chosen[-1])
         return choice
 
-    play_rounds(deal_rounds(3, np.random.default_rng(3)), watch, Scratch())
+    play_rounds(deal_rounds(3, np.random.default_rng(3)), watch, GUANDAN)
     assert len(chosen) > 50
 
 

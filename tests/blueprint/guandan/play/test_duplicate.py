@@ -18,7 +18,7 @@ from blueprint.guandan.play.duplicate import (
     play_games_duplicate,
 )
 from blueprint.guandan.play.quick_agents import GreedyAgent
-from blueprint.guandan.play.selfplay import PastMoves, Scratch
+from blueprint.guandan.play.selfplay import GUANDAN, PastMoves
 from blueprint.protocol import AgentFault, Decisions
 from games.guandan.matches.lockstep import CardDecisions, Matches
 from games.guandan.rounds.playout import legal
@@ -165,10 +165,10 @@ def test_the_moves_of_a_round_lead_from_its_start_to_every_decision() -> None:
     rng = np.random.default_rng(0)
     follower, forgetful = Follower(rng), Forgetful(rng)
     seated = Seated((follower, forgetful), np.tile(np.arange(4) & 1, (4, 1)))
-    play_rounds(deal_rounds(4, rng, tribute=0.5), seated, Scratch())
+    play_rounds(deal_rounds(4, rng, tribute=0.5), seated, GUANDAN)
     assert min(follower.lengths) <= 1 and max(follower.lengths) > 40
     # the other side gets what is kept anyway, and nothing is kept where nobody follows
     assert all(isinstance(past, PastMoves) for past in forgetful.seen)
     alone = Forgetful(rng)
-    play_rounds(deal_rounds(2, rng), alone, Scratch(), record=False)
+    play_rounds(deal_rounds(2, rng), alone, GUANDAN, record=False)
     assert alone.seen and set(alone.seen) == {None}

@@ -17,7 +17,7 @@ from blueprint.guandan.play.deals import deal_rounds
 from blueprint.guandan.play.duplicate import duplicate_deals, play_duplicate
 from blueprint.guandan.play.network_play import InferenceAgent
 from blueprint.guandan.play.quick_agents import RULE_AGENTS, load_quick_agent
-from blueprint.guandan.play.selfplay import Scratch
+from blueprint.guandan.play.selfplay import GUANDAN
 from blueprint.networks import load_network
 from blueprint.protocol import Decisions, UnknownAgent
 from games.guandan.rounds.round import GuanDan
@@ -37,7 +37,7 @@ def test_an_agent_plays_rounds_to_the_end_with_legal_moves_and_repeats_itself(na
             assert np.all((choice >= 0) & (choice < np.diff(decisions.offsets)))
             return choice
 
-        record = play_rounds(deal_rounds(3, np.random.default_rng(7), tribute=0.5), watched, Scratch())
+        record = play_rounds(deal_rounds(3, np.random.default_rng(7), tribute=0.5), watched, GUANDAN)
         finals.append(record.final)
         assert np.all(np.isin(GuanDan().returns(record.final)[:, 0], [-3, -2, -1, 1, 2, 3]))
     assert finals[0].tobytes() == finals[1].tobytes()
@@ -67,7 +67,7 @@ def test_a_soft_agent_draws_from_the_generator_that_it_is_given(more: str) -> No
     finals = []
     for _ in range(2):
         agent.rng = np.random.default_rng(1)
-        finals.append(play_rounds(deal_rounds(3, np.random.default_rng(7)), agent, Scratch()).final)
+        finals.append(play_rounds(deal_rounds(3, np.random.default_rng(7)), agent, GUANDAN).final)
     assert finals[0].tobytes() == finals[1].tobytes()
     assert agent.name.startswith("guandan@") and agent.name.endswith("+tribute") == ("tribute" in more)
 
@@ -79,5 +79,5 @@ def test_a_soft_agent_needs_a_generator_and_then_varies() -> None:
     finals = []
     for seed in (1, 2):
         agent = InferenceAgent(inference, temperature=1.0, rng=np.random.default_rng(seed))
-        finals.append(play_rounds(deal_rounds(3, np.random.default_rng(7)), agent, Scratch()).final)
+        finals.append(play_rounds(deal_rounds(3, np.random.default_rng(7)), agent, GUANDAN).final)
     assert finals[0].tobytes() != finals[1].tobytes()

@@ -11,7 +11,7 @@ from blueprint.game_lockstep import play_rounds
 from blueprint.guandan.play.deals import deal_rounds
 from blueprint.guandan.play.duplicate import duplicate_deals, play_duplicate
 from blueprint.guandan.play.quick_agents import GreedyAgent, RandomAgent
-from blueprint.guandan.play.selfplay import Scratch
+from blueprint.guandan.play.selfplay import GUANDAN
 from blueprint.guandan.rules.split_agents import (
     MinCombinationAgent,
     PersonalityAgent,
@@ -74,7 +74,7 @@ def test_every_agent_goes_out_when_it_can(agent: Agent) -> None:
                 seen[0] += 1
         return choice
 
-    play_rounds(deal_rounds(6, np.random.default_rng(0)), watch, Scratch())
+    play_rounds(deal_rounds(6, np.random.default_rng(0)), watch, GUANDAN)
     assert seen[0] > 5
 
 
@@ -93,7 +93,7 @@ def test_personalities_pass_when_their_partner_leads_the_trick_and_they_cannot_g
                 seen[0] += 1
         return choice
 
-    play_rounds(deal_rounds(6, np.random.default_rng(1)), watch, Scratch())
+    play_rounds(deal_rounds(6, np.random.default_rng(1)), watch, GUANDAN)
     assert seen[0] > 20
 
 
@@ -111,7 +111,7 @@ def test_the_agents_stand_in_their_known_order() -> None:
 def test_parameters_change_the_strong_agent() -> None:
     other = StrongAgent(StrongParameters(follow=3.0))
     rounds = [
-        play_rounds(deal_rounds(3, np.random.default_rng(2)), agent, Scratch())
+        play_rounds(deal_rounds(3, np.random.default_rng(2)), agent, GUANDAN)
         for agent in (StrongAgent(), other, StrongAgent(StrongParameters()))
     ]
     assert np.array_equal(rounds[0].actions, rounds[2].actions)

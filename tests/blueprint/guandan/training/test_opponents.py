@@ -7,7 +7,7 @@ import pytest
 
 from blueprint.game_lockstep import PlayRecord, play_rounds
 from blueprint.guandan.play.deals import deal_rounds
-from blueprint.guandan.play.selfplay import Scratch
+from blueprint.guandan.play.selfplay import GUANDAN
 from blueprint.guandan.rules.split_agents import StrongAgent
 from blueprint.guandan.train_config import TrainConfig
 from blueprint.guandan.training.opponents import LEAST, NOBODY, YARDSTICKS, League, SparringAgent
@@ -32,7 +32,7 @@ class Watched:
 def play(share: float, strangers: int = 1) -> tuple[SparringAgent, PlayRecord]:
     others = [Watched(True) for _ in range(strangers)]
     sparring = SparringAgent(Watched(False), others, share, 40, np.random.default_rng(0))
-    return sparring, play_rounds(deal_rounds(40, np.random.default_rng(1)), sparring, Scratch())
+    return sparring, play_rounds(deal_rounds(40, np.random.default_rng(1)), sparring, GUANDAN)
 
 
 def asked(agent: object) -> set[tuple[int, int]]:

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from blueprint.guandan.play.deals import deal_rounds
-from blueprint.guandan.play.selfplay import Scratch
 from blueprint.guandan.train_config import NetworkConfig, TrainConfig
 from blueprint.guandan.training.dmc import Learner
 from blueprint.guandan.training.trainer import Trainer
@@ -50,7 +49,7 @@ def piece_of(config: TrainConfig, rounds: int = 6) -> Piece:
 
 
 def play(learner: Learner, piece: Piece) -> PlayedPiece:
-    return PieceGame(piece, learner, learner.critic_values()).play(Scratch(), lambda: False)
+    return PieceGame(piece, learner, learner.critic_values()).play(lambda: False)
 
 
 def assert_same(one: PlayedPiece, other: PlayedPiece) -> None:
@@ -79,7 +78,7 @@ def test_a_record_holds_all_that_is_learned_from_a_piece(way: str) -> None:
     played = play(trainer.learner, piece)
     assert len(played.samples) > 20 and 0 < played.of.sum() == len(played.samples)
     data = pack_record(played, SENT)
-    assert_same(played, unpack_record(data, piece, trainer.learner, Scratch()))
+    assert_same(played, unpack_record(data, piece, trainer.learner))
 
 
 @pytest.mark.parametrize("way", ["league", "policy"])
@@ -103,12 +102,12 @@ def test_a_record_of_another_piece_or_a_damaged_one_is_refused() -> None:
     rng = np.random.default_rng(8)
     other = Piece.of((2, 1), deal_rounds(6, rng), rng, 1000, np.ones(1))
     with pytest.raises(BadRecord, match="piece 1 of generation 2: its rounds do not come out"):
-        unpack_record(data, other, trainer.learner, Scratch())
+        unpack_record(data, other, trainer.learner)
     for cut in (0, 7, len(data) // 2, len(data) - 1):
         with pytest.raises(BadRecord, match="damaged"):
-            unpack_record(data[:cut], piece, trainer.learner, Scratch())
+            unpack_record(data[:cut], piece, trainer.learner)
     for at in rng.integers(300, len(data), 10):
         bad = bytearray(data)
         bad[at] ^= 0x55
         with pytest.raises(BadRecord):
-            unpack_record(bytes(bad), piece, trainer.learner, Scratch())
+            unpack_record(bytes(bad), piece, trainer.learner)

@@ -15,7 +15,7 @@ from blueprint.game_lockstep import play_rounds
 from blueprint.guandan.network.inference import load_inference
 from blueprint.guandan.play.deals import deal_rounds
 from blueprint.guandan.play.duplicate import duplicate_deals
-from blueprint.guandan.play.selfplay import Scratch
+from blueprint.guandan.play.selfplay import GUANDAN
 from blueprint.guandan.training.trainer import Trainer
 from blueprint.learning.learner import looking_back
 from blueprint.learning.run import RunLimits, RunManner, train
@@ -119,7 +119,7 @@ def test_the_mean_of_the_weights_plays_values_and_is_what_a_checkpoint_holds(tmp
             found.append(player.advantages(d).copy())
         return np.zeros(len(d), np.int64)
 
-    play_rounds(deal_rounds(1, np.random.default_rng(1)), watch, Scratch())
+    play_rounds(deal_rounds(1, np.random.default_rng(1)), watch, GUANDAN)
     for one, other in zip(*scores, strict=True):
         np.testing.assert_allclose(one, other, atol=0.01 * np.abs(one).max())
 

@@ -10,7 +10,7 @@ import pytest
 from blueprint.checkpoint import CheckpointError, read_checkpoint, write_checkpoint
 from blueprint.game_lockstep import Seated, play_rounds
 from blueprint.guandan import SHIPPED
-from blueprint.guandan.play.selfplay import PastMoves, Scratch
+from blueprint.guandan.play.selfplay import GUANDAN, PastMoves
 from blueprint.protocol import Decisions
 from games.game import GameError
 from games.guandan.rounds.belief import determinise
@@ -111,7 +111,7 @@ def paired_gain(config, deals: int, seed: int) -> tuple[float, float]:
     gains = np.zeros(deals)
     sides = np.tile(np.arange(4) & 1, (deals, 1))
     for side, agents in enumerate(((agent, base), (base, agent))):
-        played = play_rounds(starts.copy(), Seated(agents, sides), Scratch(), record=False).final
+        played = play_rounds(starts.copy(), Seated(agents, sides), GUANDAN, record=False).final
         gains += GuanDan().returns(played)[:, side] / 2
     return float(gains.mean()), float(gains.std(ddof=1) / np.sqrt(deals))
 
@@ -211,7 +211,7 @@ def test_rounds_with_faults_stay_legal_and_say_why(fault: str, monkeypatch: pyte
         n = min(50, rounds - begin)
         states = deal(n, rng, level=rng.integers(0, 13, n))
         seated = Seated((agent, random_side), np.tile(np.arange(4) & 1, (n, 1)))
-        final = play_rounds(states, seated, Scratch(), record=False).final
+        final = play_rounds(states, seated, GUANDAN, record=False).final
         assert np.all(final["player"] < 0)
     assert seen["fell back"] > 0 and seen["decisions"] >= 10 * rounds
     assert evaluator.failed or fault == "hurry"
