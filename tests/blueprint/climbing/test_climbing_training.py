@@ -40,7 +40,6 @@ SMALL = ClimbingConfig(state=32, blocks=1, action=16, critic=16, rounds=amount(2
 POLICY = SMALL.replace(policy=1.0, policy_top=3, temperature=0.1)
 GUIDED = SMALL.replace(guide=1e6)
 GUANDAN = "guandan(moves=canonical)"
-"""Its own trainer has more; this one trains it as every game."""
 
 
 @pytest.mark.parametrize("name", (*GAMES, GUANDAN))
@@ -139,7 +138,6 @@ def trained(folder_of: Callable[..., Path]) -> Path:
         ("big2(players=3,ranks=8,suits=3)", SMALL),
         ("doudizhu", POLICY),
         ("big2", SMALL.replace(critic=0, personality=8, personas=0.5)),
-        (GUANDAN, POLICY),
     ],
 )
 @pytest.mark.some(1)
