@@ -178,14 +178,3 @@ def results(
             yield from executor.collect(stop)
     finally:
         executor.cancel()
-
-
-def in_order(executor: Executor[Piece, Found], pieces: Iterable[Piece]) -> Iterator[Found]:
-    """Yield the results of pieces in the order of the pieces; what is done early waits for its turn."""
-    early: dict[int, Found] = {}
-    turn = 0
-    for number, found in results(executor, enumerate(pieces)):
-        early[number] = found
-        while turn in early:
-            yield early.pop(turn)
-            turn += 1

@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import os
 import signal
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 from games.support.work.carried import name_here
 from games.support.work.engines import executor_at
-from games.support.work.executor import Task, in_order
+from games.support.work.executor import Executor, Task, results
 from games.support.work.where import where_of
+
+
+def in_order(executor: Executor[Any, Any], pieces: Iterable[Any]) -> list[Any]:
+    """Return the results of pieces in the order of the pieces."""
+    return [found for _, found in sorted(results(executor, enumerate(pieces)))]
 
 
 def factor(by: int) -> int:
@@ -61,4 +68,4 @@ def in_parts(state: int, piece: int) -> list[int]:
         return number
 
     with executor_at(where_of(1), Task(factor, (1,), part)) as inner:
-        return list(in_order(inner, range(3)))
+        return in_order(inner, range(3))

@@ -17,7 +17,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from games.support.interruption import Interruption
 from games.support.work.engines import executor_at
-from games.support.work.executor import Task, WorkerLost, in_order, on_one_core, results
+from games.support.work.executor import Task, WorkerLost, on_one_core, results
 from games.support.work.gs2_build import build_differences, this_build
 from games.support.work.where import Place, WorkError, installed, where_from, where_of
 from gs2.cli import main
@@ -39,14 +39,14 @@ def test_every_piece_is_done_once_in_order_if_asked_until_it_is_stopped_or_fails
         assert executor.size == count
         found = list(results(executor, ((k, k) for k in range(8, 28))))
         assert sorted(found) == [(k, 3 * k) for k in range(8, 28)]
-        assert list(in_order(executor, range(8, 28))) == [3 * k for k in range(8, 28)]
+        assert pieces.in_order(executor, range(8, 28)) == [3 * k for k in range(8, 28)]
         # No more pieces are taken on than keep the processes busy; those that were handed out are kept.
         kept: list[int] = []
         for key, _ in results(executor, endless(), stop=lambda: len(kept) >= 5):
             kept.append(key)
         assert 5 <= len(kept) <= len(taken) <= len(kept) + 4 * count and executor.waiting == 0
         # The executor goes on, and is done with a piece's error once it was told, in its own words.
-        assert list(in_order(executor, [4, 2])) == [12, 6]
+        assert pieces.in_order(executor, [4, 2]) == [12, 6]
         with pytest.raises(ValueError, match="seven is not served"):
             list(results(executor, ((k, k) for k in range(12))))
         assert executor.waiting == 0
@@ -76,11 +76,11 @@ def test_processes_end_with_the_one_that_started_them() -> None:
     code = (
         "import os, signal\n"
         "from games.support.work.engines import executor_at\n"
-        "from games.support.work.executor import Task, in_order\n"
+        "from games.support.work.executor import Task\n"
         "from games.support.work.where import where_of\n"
         "from tests.games.support.work import pieces\n"
         "with executor_at(where_of(2), Task(pieces.factor, (1,), pieces.times)) as executor:\n"
-        "    print(list(in_order(executor, range(4))), flush=True)\n"
+        "    print(pieces.in_order(executor, range(4)), flush=True)\n"
         "    os.kill(os.getpid(), signal.SIGKILL)\n"
     )
     # ends only when the last process has let go of the pipe

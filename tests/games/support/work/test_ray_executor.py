@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from games.support.work.engines import executor_at
-from games.support.work.executor import Task, WorkerLost, in_order, results
+from games.support.work.executor import Task, WorkerLost, results
 from games.support.work.ray_cluster import Cluster, connected
 from games.support.work.where import Place, WorkError, where_from
 from gs2.cli import main
@@ -69,12 +69,12 @@ def test_a_cluster_that_does_not_answer_is_told_at_once() -> None:
 def test_pieces_come_back_in_order_and_their_errors_too(place: Place) -> None:
     with executor_at(place, Task(pieces.factor, (3,), pieces.times)) as executor:
         assert executor.size == NODES
-        assert list(in_order(executor, range(30))) == [3 * k for k in range(30)]
+        assert pieces.in_order(executor, range(30)) == [3 * k for k in range(30)]
     with (
         executor_at(place, Task(pieces.factor, (3,), pieces.refuses_seven)) as executor,
         pytest.raises(ValueError, match="seven is not served") as caught,
     ):
-        list(in_order(executor, range(12)))
+        pieces.in_order(executor, range(12))
     assert "refuses_seven" in "".join(caught.value.__notes__)
 
 
@@ -95,7 +95,7 @@ def test_files_of_names_and_the_environment_come_along(
         with pytest.raises(WorkError, match=r"'see:other\.txt' was not sent"):
             seen("see:other.txt")
     with executor_at(place, Task(pieces.factor, (1,), pieces.remembers)) as executor:
-        assert list(in_order(executor, ["GS2_MEMORY"])) == ["123M"]
+        assert pieces.in_order(executor, ["GS2_MEMORY"]) == ["123M"]
 
 
 def test_a_piece_whose_process_dies_is_done_again_but_not_for_ever(
@@ -110,7 +110,7 @@ def test_a_piece_whose_process_dies_is_done_again_but_not_for_ever(
         executor_at(place, Task(pieces.factor, (1,), pieces.always_dies)) as executor,
         pytest.raises(WorkerLost, match="2 times"),
     ):
-        list(in_order(executor, [1]))
+        pieces.in_order(executor, [1])
 
 
 def test_another_cluster_and_another_gs2_are_refused_by_name(place: Place) -> None:
