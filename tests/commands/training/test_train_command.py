@@ -27,7 +27,7 @@ from blueprint.papers.recipes import RECIPES
 from games import load_game
 from games.climbing.big2.big2 import Big2
 from games.climbing.doudizhu.doudizhu import DouDizhu
-from gs2.play import gate
+from gs2.play import arena
 from gs2.wings import own_part
 from tests.commands.runner import TINY, as_json, gs2, ran, refused
 
@@ -148,7 +148,7 @@ def test_a_worse_network_does_not_pass_the_gate(
 
 def test_a_gate_prints_no_zero_below_zero(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(gate, "gate", lambda *_, **__: gate.GateResult("undecided", -1e-17, -4e-4, 0.25, 100))
+    monkeypatch.setattr(arena, "gate", lambda *_, **__: arena.GateResult("undecided", -1e-17, -4e-4, 0.25, 100))
     said = gs2("gate", str(SHIPPED), "--against", "random", "--pairs", "100", "--processes", "1").stdout
     assert "undecided: +0.000 [-4.0e-04, +0.250]" in said
 
