@@ -34,10 +34,9 @@ from gs2.guandan.agent.guandan_config import GuanDanConfig, agent_preset
 from gs2.guandan.agent.racing import MoveComparison, Question, candidate_moves, compare_moves
 from gs2.guandan.agent.rollout import Rollouts
 from gs2.guandan.agent.solving.deal_source import (
+    DealMemory,
     DealProblem,
     Deals,
-    Memories,
-    RoundMemory,
     renewed,
     valued,
 )
@@ -78,7 +77,7 @@ class Gs2Agent:
         self.config = agent_preset(config) if isinstance(config, str) else config
         self.networks, self.evaluator = networks, networks.evaluator
         self.rng = np.random.default_rng() if rng is None else rng
-        self._memories = Memories()
+        self._memory = DealMemory()
         self.rollouts = Rollouts.of(networks, self.config)
         self.name = f"gs2-{self.config.name}"
 
@@ -276,21 +275,19 @@ class Gs2Agent:
     def _solve(self, progress: Decision, deadline: float) -> None:
         """Choose by generative subgame solving as published."""
         state, config = progress.state, self.config
-        memory = self._memories.of(state, progress.seat)
         problem = DealProblem(progress, deadline, self.rollouts, config)
         try:
-            draw = partial(self._deals, memory, progress, deadline)
+            draw = partial(self._deals, progress, deadline)
             solution = problem.solve(draw, self._draws(state))
         except (TimeoutError, MemoryError) as error:
-            self._reuse(progress, memory, str(error))
+            progress.notes.append(f"{error}: the blueprint's move is played")
             return
         finally:
             if problem.chosen is not None:
                 progress.worlds = problem.chosen
-                memory.remember(problem.chosen.states)
+                self._memory.remember(problem.chosen.states, progress.seat)
             progress.lap("subgame", problem.log.seconds)
         progress.solution = solution
-        memory.later = solution.later
         soft = np.exp((progress.q[solution.moves] - progress.q.max()) / config.deals.temperature)
         policy = config.subgame.anchor * solution.policy + (1 - config.subgame.anchor) * soft / soft.sum()
         progress.choice = int(solution.moves[np.argmax(policy)])
@@ -310,31 +307,17 @@ class Gs2Agent:
         told = _GAME.infoset_key(state, int(state["player"][0]))[0, :2]  # the hash says all
         return np.random.default_rng([seed, *told.tolist()])
 
-    def _deals(self, memory: RoundMemory, progress: Decision, deadline: float) -> Deals:
+    def _deals(self, progress: Decision, deadline: float) -> Deals:
         """Return deals for a subgame: sampled, or kept from before and topped up by new ones."""
         state, config, dealer = progress.state, self.config, self._dealer(progress, deadline)
         most, evaluator = config.deals.sample, dealer.networks.evaluator
         new = valued(dealer.draw(most, most), evaluator, config)
-        old = memory.survivors(state, progress.seat)
+        old = self._memory.survivors(state, progress.seat)
         if not config.deals.nested or new.worlds.exact or not len(old):
             return new
         weight = 1.0 if config.deals.greedy else float(new.worlds.weights.mean())
         kept = dealer.weighed(Worlds(old, np.full(len(old), weight), False))
         return renewed(valued(kept, evaluator, config), new, config, dealer.rng)
-
-    def _reuse(self, progress: Decision, memory: RoundMemory, why: str) -> None:
-        """Play what an earlier subgame of the round says here, if the line stayed inside it."""
-        state = progress.state
-        key = _GAME.infoset_key(state, progress.seat)[0].tobytes()
-        found = memory.later.get(key)
-        if found is not None:
-            wanted = found[0][int(np.argmax(found[1]))]
-            at = np.flatnonzero(progress.actions == wanted)
-            if len(at):
-                progress.choice, progress.stage = int(at[0]), "subgame"
-                progress.notes.append(f"{why}: the subgame solved before is played on")
-                return
-        progress.notes.append(f"{why}: the blueprint's move is played")
 
     def _settle_endgame(self, progress: Decision, dealer: Dealer, deadline: float) -> bool:
         """Decide the end of a round with open cards; return whether that settled the choice."""

@@ -26,7 +26,6 @@ class SampledSolution:
     moves: [a] indices of the candidate moves kept; policy: [a], refined probabilities.
     nodes, infosets, leaves: size of the tree. depth: its limit. iterations: of the solver. gap:
     exploitability within the gadget, in levels.
-    later: what it plays further down, (moves [a] ACTION, probabilities [a]) by own infoset key.
     """
 
     worlds: Worlds
@@ -41,7 +40,6 @@ class SampledSolution:
     depth: int
     iterations: int
     gap: float
-    later: dict[bytes, tuple[NDArray[np.void], NDArray[np.float64]]] = field(default_factory=dict)
 
 
 @dataclass(eq=False)

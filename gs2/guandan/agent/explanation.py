@@ -230,8 +230,6 @@ def _reason(decision: Decision, names: list[str]) -> str:
     usual = names[decision.blueprint]
     if decision.stage in _REASONS:
         return _REASONS[decision.stage]
-    if decision.stage == "subgame" and decision.solution is None:
-        return "The line stayed inside a subgame solved before; its policy is played on."
     if decision.stage == "subgame":
         assert decision.solution is not None
         share = float(decision.solution.policy[decision.solution.moves == decision.choice][0])

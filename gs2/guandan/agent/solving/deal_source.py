@@ -15,13 +15,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cfr.tree import FlatTree, TreeRules
+from cfr.tree import TreeRules
 from cfr.values import node_values
 from cfr.variants import DEFAULT_VARIANT
 from games.game import TERMINAL, Game
@@ -45,54 +45,45 @@ from gs2.search.subgame.cut import Subgame
 from gs2.search.subgame.forest import grow_subgame
 
 REMEMBERED = 64
-"""Rounds of which an agent keeps deals and subgames."""
+"""Rounds of which an agent keeps deals."""
 
 
-@dataclass
-class RoundMemory:
-    """What a seat keeps of one round: deals, and what solved subgames play further down.
+class DealMemory:
+    """The deals that an agent keeps of each round and seat that it plays, the oldest of many forgotten."""
 
-    deals: [n, 4, 2], hands at the start of the round. later: (moves, probabilities) by own infoset key.
-    """
+    def __init__(self) -> None:
+        self._kept: dict[bytes, Array] = {}
 
-    deals: Array = field(default_factory=lambda: np.zeros((0, 4, 2), np.uint64))
-    later: dict[bytes, tuple[Array, NDArray[np.float64]]] = field(default_factory=dict)
-
-    def remember(self, states: Array) -> None:
-        """Keep the deals of some states of the round, [n] STATE, instead of those kept before."""
-        self.deals = states["hand"] + states["played"]
+    def remember(self, states: Array, seat: int) -> None:
+        """Keep the deals of some states of a seat's round, [n] STATE, instead of those kept before."""
+        key = self._key(states, seat)
+        self._kept.pop(key, None)
+        self._kept[key] = states["hand"] + states["played"]
+        while len(self._kept) > REMEMBERED:
+            del self._kept[next(iter(self._kept))]
 
     def survivors(self, state: Array, seat: int) -> Array:
-        """Return the deals that still agree with what `seat` knows at a later state, [n] STATE.
+        """Return the deals kept that still agree with what `seat` knows at a state of the round, [n] STATE.
 
         They agreed when they were kept: whoever has played a card since must have been dealt it.
         state: [1] STATE.
         """
-        mine = state["hand"][0, seat] + state["played"][0, seat]
-        dealt = unpack(self.deals) >= unpack(state["played"][0])
-        alive = dealt.all(axis=(1, 2)) & np.all(self.deals[:, seat] == mine, axis=1)
+        deals = self._kept.get(self._key(state, seat))
+        if deals is None:
+            return state[:0]
+        dealt = unpack(deals) >= unpack(state["played"][0])
+        alive = dealt.all(axis=(1, 2))
         out = np.repeat(state, np.count_nonzero(alive))
-        out["hand"] = self.deals[alive] - state["played"][0]
+        out["hand"] = deals[alive] - state["played"][0]
         return out
 
-
-class Memories:
-    """What an agent remembers of the rounds that it plays, the oldest of many forgotten."""
-
-    def __init__(self) -> None:
-        self._kept: dict[bytes, RoundMemory] = {}
-
-    def of(self, state: Array, seat: int) -> RoundMemory:
-        """Return what is remembered of a seat's round, which is told by how it began; state: [1] STATE."""
-        row = state[0]
-        start = row["hand"][seat] + row["played"][seat]
+    @staticmethod
+    def _key(states: Array, seat: int) -> bytes:
+        """Return a seat's round, which is told by how it began."""
+        row = states[0]
+        start: Array = row["hand"][seat] + row["played"][seat]
         told = [seat, *(int(row[name]) for name in ("level", "first", "owner")), *row["levels"].tolist()]
-        key = bytes(told) + start.tobytes()
-        memory = self._kept.pop(key, None) or RoundMemory()
-        self._kept[key] = memory
-        while len(self._kept) > REMEMBERED:
-            del self._kept[next(iter(self._kept))]
-        return memory
+        return bytes(told) + start.tobytes()
 
 
 def top_up(kept: NDArray[np.float64], offered: NDArray[np.float64], count: int) -> NDArray[np.int64]:
@@ -297,7 +288,6 @@ class DealProblem(Problem):
             depth=self.config.subgame.depth or 0,
             iterations=solution.iterations,
             gap=float(solution.gap),
-            later=_own_policies(tree, policy, decision.seat),
         )
 
     def _choose(self, considered: Deals, rows: NDArray[np.int64]) -> None:
@@ -406,15 +396,3 @@ def _chance(deals: Worlds, opponents: tuple[int, ...]) -> NDArray[np.float64]:
 def _infosets(states: NDArray[Any], seat: int) -> NDArray[np.int64]:
     """Return the number of the infoset of a seat that each state is in, [n]."""
     return np.unique(_GAME.infoset_key(states, seat), axis=0, return_inverse=True)[1].reshape(-1)
-
-
-def _own_policies(
-    tree: FlatTree, policy: NDArray[np.float64], seat: int
-) -> dict[bytes, tuple[NDArray[Any], NDArray[np.float64]]]:
-    """Return the moves and probabilities of every infoset of `seat` but the first, by its key."""
-    first = tree.infoset_first_node()
-    out = {}
-    for i in np.flatnonzero(tree.infoset_player == seat)[1:].tolist():
-        child, size = tree.first_child[first[i]], tree.n_children[first[i]]
-        out[tree.infoset_key[i].tobytes()] = (tree.action[child : child + size], policy[tree.slots(i)])
-    return out

@@ -27,9 +27,9 @@ from gs2.guandan.agent.guandan_config import GuanDanConfig, agent_preset
 from gs2.guandan.agent.racing import candidate_moves
 from gs2.guandan.agent.rollout import Rollouts
 from gs2.guandan.agent.solving.deal_source import (
+    DealMemory,
     DealProblem,
     Deals,
-    Memories,
     best_values,
     branches,
     choose_worlds,
@@ -266,12 +266,11 @@ def test_particles_survive_exactly_while_they_agree() -> None:
     state = np.atleast_1d(midgame(1, rng, plies=24)[0])
     seat = int(state["player"][0])
     worlds = sample_worlds(state, seat, 200, rng)
-    memories = Memories()
-    particles = memories.of(state, seat)
-    particles.remember(worlds.states)
+    particles = DealMemory()
+    particles.remember(worlds.states, seat)
     assert len(particles.survivors(state, seat)) == 200
     # the truth is among them: it survives everything
-    particles.remember(np.concatenate([worlds.states[:199], state]))
+    particles.remember(np.concatenate([worlds.states[:199], state]), seat)
     later = state.copy()
     counts = []
     for _ in range(6):
@@ -287,8 +286,7 @@ def test_particles_survive_exactly_while_they_agree() -> None:
         assert np.array_equal(np.sort(alive["left"], 0), np.sort(np.repeat(later["left"], len(alive), 0), 0))
     assert counts == sorted(counts, reverse=True) and counts[-1] < 200
     other = np.atleast_1d(midgame(1, rng, plies=20)[0])
-    assert memories.of(later, seat) is particles
-    assert len(memories.of(other, seat).survivors(other, seat)) == 0, "nor do they pass into another round"
+    assert len(particles.survivors(other, seat)) == 0, "nor do they pass into another round"
 
 
 def test_topping_up_takes_the_most_different() -> None:
