@@ -15,7 +15,7 @@ from blueprint.guandan import SHIPPED
 from blueprint.guandan.network.inference import load_inference
 from blueprint.guandan.training.distilling import SMALL, DistilConfig, distil, save_student
 from gs2.commands.common import COUNT, POSITIVE, SEED, held_checkpoint, print_json
-from gs2.guandan.beliefs.belief_network import load_beliefs, save_network
+from gs2.guandan.beliefs.belief_network import BeliefNetwork, load_network, save_network
 from gs2.guandan.beliefs.train_beliefs import BeliefConfig, DealConfig, train_beliefs, train_deals
 
 EXISTING = click.Path(exists=True, dir_okay=False, path_type=Path)
@@ -145,6 +145,7 @@ def train_deal_network(
     held_checkpoint(output)
     evaluator = load_inference(checkpoint, critic=False)
     rng, config = np.random.default_rng(seed), DealConfig(**fields)
-    network, score = train_deals(evaluator, load_beliefs(beliefs), rng, config, progress=_said(as_json))
+    drawing = load_network(BeliefNetwork, beliefs)
+    network, score = train_deals(evaluator, drawing, rng, config, progress=_said(as_json))
     save_network(output, network, {"blueprint": evaluator.name, "score": score})
     _result(as_json, output, score)

@@ -65,7 +65,7 @@ class BeliefNetwork:
     tensors: N.weight and N.bias of each layer.
     """
 
-    kind, called = "beliefs", "belief network"
+    kind, called, shipped = "beliefs", "belief network", DEFAULT
 
     def __init__(self, tensors: dict[str, Array]) -> None:
         """Raises KeyError if a tensor is missing, ValueError if one does not fit."""
@@ -218,7 +218,7 @@ class DealNetwork:
     tensors: NAME.weight and NAME.bias of `public`, `deal`, `block` and `out`; `deal` has no bias.
     """
 
-    kind, called = "deals", "deal network"
+    kind, called, shipped = "deals", "deal network", DEALS
 
     def __init__(self, tensors: dict[str, Array]) -> None:
         """Raises ValueError if a tensor is missing or does not fit."""
@@ -274,26 +274,15 @@ def save_network(path: str | Path, network: Network, description: dict[str, obje
     write_checkpoint(path, named, {"game": "guandan", "features": FEATURE_HASH, **description})
 
 
-def _loaded(path: str | Path, made: type[Network]) -> Network:
+def load_network(made: type[Network], path: str | Path | None = None) -> Network:
+    """Return the network of a kind saved at `path`, by default the one in the package.
+
+    Raises CheckpointError if the file is missing, damaged or made for other features.
+    """
+    path = made.shipped if path is None else path
     tensors, _ = read_checkpoint(path, features=FEATURE_HASH, prefix=f"{made.kind}.")
     own = {name.partition(".")[2]: array.astype(np.float32) for name, array in tensors.items()}
     try:
         return made(own)
     except (KeyError, ValueError, IndexError) as error:
         raise CheckpointError(f"{made.kind}: {path} holds no {made.called} ({error}); train one") from error
-
-
-def load_beliefs(path: str | Path | None = None) -> BeliefNetwork:
-    """Return the belief network saved at `path`, by default the one in the package.
-
-    Raises CheckpointError if the file is missing, damaged or made for other features.
-    """
-    return _loaded(DEFAULT if path is None else path, BeliefNetwork)
-
-
-def load_deal_network(path: str | Path | None = None) -> DealNetwork:
-    """Return the deal network saved at `path`, by default the one in the package.
-
-    Raises CheckpointError if the file is missing, damaged or made for other features.
-    """
-    return _loaded(DEALS if path is None else path, DealNetwork)

@@ -37,8 +37,7 @@ from gs2.guandan.beliefs.belief_network import (
     DEFAULT,
     BeliefNetwork,
     DealNetwork,
-    load_beliefs,
-    load_deal_network,
+    load_network,
 )
 
 
@@ -134,8 +133,8 @@ def load_networks(blueprint: str | Path | None = None) -> DealNetworks:
     *_, beliefs, deals = network_files()
     return DealNetworks(
         load_inference(blueprint),
-        load_beliefs() if beliefs.is_file() else None,
-        load_deal_network() if deals.is_file() else None,
+        load_network(BeliefNetwork) if beliefs.is_file() else None,
+        load_network(DealNetwork) if deals.is_file() else None,
         load_quick(blueprint),
     )
 

@@ -32,7 +32,7 @@ from gs2.guandan.agent.deals.dealing import (
 from gs2.guandan.agent.deals.determinize import Worlds, card_odds, count_bound, list_worlds, sample_worlds
 from gs2.guandan.agent.evaluator import evaluator_values
 from gs2.guandan.agent.guandan_config import DealsConfig, GuanDanConfig
-from gs2.guandan.beliefs.belief_network import DEFAULT, load_beliefs, steer
+from gs2.guandan.beliefs.belief_network import DEFAULT, BeliefNetwork, load_network, steer
 from gs2.guandan.beliefs.train_beliefs import collect_positions
 from tests.gs2.guandan.agent.test_agent import PLIES
 from tests.gs2.guandan.blueprints import CountEvaluator, counting, midgame
@@ -161,7 +161,7 @@ def test_listed_deals_are_weighed_by_beliefs() -> None:
 
 def test_the_shipped_beliefs_are_small_and_beat_uniform_deals() -> None:
     assert DEFAULT.stat().st_size <= 4_000_000
-    network = load_beliefs()
+    network = load_network(BeliefNetwork)
     assert network.remembers
     states = collect_positions(load_inference(critic=False), amount(24, 6), np.random.default_rng(5))
     seats = states["player"].astype(np.int64)

@@ -20,8 +20,7 @@ from gs2.guandan.beliefs.belief_network import (
     BeliefNetwork,
     DealNetwork,
     deal_inputs,
-    load_beliefs,
-    load_deal_network,
+    load_network,
     save_network,
 )
 from gs2.guandan.beliefs.train_beliefs import DealConfig, collect_positions, guess_deals, train_deals
@@ -102,16 +101,16 @@ def test_networks_survive_saving_and_what_is_none_is_refused(tmp_path) -> None:
     save_network(tmp_path / "b.safetensors", beliefs, {"note": "test"})
     odds = beliefs.log_odds(states, seats)
     assert odds.shape == (3, 3, 54)
-    assert np.allclose(load_beliefs(tmp_path / "b.safetensors").log_odds(states, seats), odds)
+    assert np.allclose(load_network(BeliefNetwork, tmp_path / "b.safetensors").log_odds(states, seats), odds)
     with pytest.raises(ValueError, match="162"):
         BeliefNetwork({name: layers[name] for name in ("0.weight", "0.bias")})
     tensors = random_tensors(rng)
     network = DealNetwork(tensors)
     save_network(tmp_path / "d.safetensors", network, {"note": "test"})
-    again = load_deal_network(tmp_path / "d.safetensors")
+    again = load_network(DealNetwork, tmp_path / "d.safetensors")
     assert all(np.array_equal(again.tensors[name], array) for name, array in network.tensors.items())
     with pytest.raises(CheckpointError, match="holds no deal network"):
-        load_deal_network(DEFAULT)
+        load_network(DealNetwork, DEFAULT)
     with pytest.raises(ValueError, match=r"block.bias' must be among"):
         DealNetwork({name: array for name, array in tensors.items() if name != "block.bias"})
     for name in tensors.keys() - {"public.bias"}:
@@ -122,7 +121,7 @@ def test_networks_survive_saving_and_what_is_none_is_refused(tmp_path) -> None:
 @pytest.mark.long
 def test_the_shipped_network_finds_the_true_deal_among_those_of_the_belief() -> None:
     rng = np.random.default_rng(4)
-    beliefs, network = load_beliefs(), load_deal_network()
+    beliefs, network = load_network(BeliefNetwork), load_network(DealNetwork)
     positions = collect_positions(load_inference(critic=False), 24, rng)
     gains = []
     for row in rng.choice(len(positions), 60, replace=False):
@@ -140,7 +139,7 @@ def test_the_shipped_network_finds_the_true_deal_among_those_of_the_belief() -> 
 def test_deals_are_guessed_for_the_seat_to_act() -> None:
     rng = np.random.default_rng(5)
     positions = collect_positions(CountEvaluator(), 2, rng)
-    guesses = guess_deals(positions, load_beliefs(), 3, rng)
+    guesses = guess_deals(positions, load_network(BeliefNetwork), 3, rng)
     states, seats = positions, positions["player"]
     rows = np.arange(len(states))
     assert guesses.hands.shape == (len(states), 3, 4, 2)
