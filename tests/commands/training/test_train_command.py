@@ -148,7 +148,8 @@ def test_a_worse_network_does_not_pass_the_gate(
 
 def test_a_gate_prints_no_zero_below_zero(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(arena, "gate", lambda *_, **__: arena.GateResult("undecided", -1e-17, -4e-4, 0.25, 100))
+    found = arena.GateResult("undecided", -1e-17, -4e-4, 0.25, 100)
+    monkeypatch.setattr(arena, "gate", lambda *_, **__: found)
     said = gs2("gate", str(SHIPPED), "--against", "random", "--pairs", "100", "--processes", "1").stdout
     assert "undecided: +0.000 [-4.0e-04, +0.250]" in said
 
