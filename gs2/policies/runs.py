@@ -76,21 +76,17 @@ class SolverRun(ABC, Generic[S]):
 
     run_file: where its state is saved; None where nothing is. resumed: whether it goes on from there.
     saving: most of the time that goes into saves on the way; where one takes long, they come less often.
-    notice: what to know of it before it goes on, in words.
+    notice: what to know of it before it goes on, in words. precision: bits of a number.
     """
 
     form: ClassVar[str]
     saving: ClassVar[float] = 0.2
     notice = ""
+    precision = 64
 
     def __init__(self, solver: S, run_file: Path | None) -> None:
         self._solver, self.run_file, self.resumed = solver, run_file, False
         self._worth: tuple[int, dict[str, Any]] | None = None
-
-    @property
-    def precision(self) -> int:
-        """Return the bits of a number."""
-        return 64
 
     @property
     def iteration(self) -> int:
@@ -173,8 +169,8 @@ class ListedRun(SolverRun[Solver | TreeSolver]):
                 raise type(error)(f"{output}: {error}; use --fresh to begin anew") from None
             run.resumed = True
         run.save()  # before the work: an unwritable place is better known now
-        if output is not None and settings.fresh:
-            forget_run(output)
+        if output is not None and settings.fresh and is_array_file(run_file(output), CHECKPOINT):
+            run_file(output).unlink()  # of a run on a public tree that the output held before
         return run
 
     @property
@@ -212,12 +208,6 @@ def is_public_output(output: Path) -> bool:
     return is_public_policy(output) if output.exists() else is_array_file(run_file(output), CHECKPOINT)
 
 
-def forget_run(output: Path) -> None:
-    """Delete the state of a run on a public tree beside an output that holds another run now."""
-    if is_array_file(run_file(output), CHECKPOINT):
-        run_file(output).unlink()
-
-
 F = TypeVar("F", bound=PublicSolver | PrivateMovesSolver)
 
 
@@ -242,6 +232,7 @@ class PublicRun(FormRun[PublicSolver]):
     def __init__(self, solver: PublicSolver, settings: Settings, output: Path | None) -> None:
         super().__init__(solver, None if output is None else run_file(output))
         self._settings, self._output = settings, output
+        self.precision = 8 * int(solver.dtype.itemsize)
 
     @classmethod
     def begin(cls, game: Game, row: Variant, settings: Settings, output: Path | None) -> PublicRun:
@@ -280,11 +271,6 @@ class PublicRun(FormRun[PublicSolver]):
             load_checkpoint(state, run._solver)
             run.resumed = True
         return run
-
-    @property
-    def precision(self) -> int:
-        """Return the bits of a number."""
-        return 8 * int(self._solver.dtype.itemsize)
 
     def finish(self, tell: Callable[[str], None] = lambda words: None) -> None:
         """Save the state, and write the policy."""
