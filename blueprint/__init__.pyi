@@ -20,6 +20,7 @@ from .protocol import Decisions as Decisions
 from .protocol import MoveInputs as MoveInputs
 from .protocol import Past as Past
 from .protocol import PlayedMoves as PlayedMoves
+from .protocol import RoundsPast as RoundsPast
 from .protocol import Untaught as Untaught
 from .tabular import SeatTable as SeatTable
 from .tabular import TabularBlueprint as TabularBlueprint
