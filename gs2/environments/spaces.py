@@ -216,7 +216,9 @@ def seat_view(game: Game, kind: str = "auto") -> SeatView:
     if kind in own or (own and kind == "auto"):
         found: SeatView = own[next(iter(own)) if kind == "auto" else kind](game)
         return found
-    known = (*VIEWS, *own) if hasattr(game, "infoset_key") else ("auto", *own)
+    known = [*VIEWS, *own] if hasattr(game, "infoset_key") else ["auto", *own]
+    if own and "rows" in known:
+        known.remove("rows")  # they are no bits; such a game has views of its own
     if kind not in known:
         raise GameError(f"{game.name}: observation is one of {', '.join(known)}; got {kind!r}")
     if kind == "rows" or (kind == "auto" and getattr(game, "moves_are_inputs", False)):

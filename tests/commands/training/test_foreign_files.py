@@ -199,7 +199,7 @@ def test_a_plot_replaces_a_picture_of_its_kind_and_nothing_else(kind: str, tmp_p
 
 
 def test_a_responder_that_is_a_network_writes_over_nothing_beside_it(tmp_path: Path) -> None:
-    words = ("exploit", "kuhn_poker", "uniform", "--method", "network", "--minutes", "0.001", "-o")
+    words = ("exploit", "kuhn_poker", "uniform", "--method", "trained", "--minutes", "0.001", "-o")
     for name in ("x.json", "x.state.safetensors", "x.state.json"):
         (tmp_path / name).write_bytes(NOTES)
         assert name in refused(*words, str(tmp_path / "x.safetensors"))

@@ -315,7 +315,7 @@ def test_bad_options_and_moves_are_refused_with_what_to_do() -> None:
         ("kuhn_poker", {"looks": 0}, "looks must be at least 1"),
         ("kuhn_poker", {"observation": "rows"}, "its moves are no inputs"),
         ("guandan", {"moves": "found"}, "too many moves to find them"),
-        ("guandan", {"observation": "rows"}, "its moves are no inputs"),
+        ("guandan", {"observation": "rows"}, "words, key, danzero, openguandan; got 'rows'"),
         ("guandan_match(rules=njupt)", {"observation": "words"}, "is one of auto, danzero, openguandan;"),
         ("guandan_match(moves=all)", {}, 'moves must be "full" or "canonical"'),
         ("dou", {}, "no game is called"),
